@@ -1,0 +1,354 @@
+"""Deciding: from a sub-task and a command to the events that record it, or a refusal.
+
+A command asks the machine before anything is recorded (H2); what it decides, `subtask.evolve`
+assigns. A report that brings no news decides to nothing.
+"""
+
+from collections.abc import Callable
+from typing import Any, assert_never
+
+from .chain import GENESIS, seal
+from .commands import (
+    Cancel,
+    Command,
+    Expire,
+    Fail,
+    Hear,
+    RefuseReply,
+    Reply,
+    RevokePush,
+    Rewatch,
+    Spawn,
+)
+from .errors import (
+    NotParkedError,
+    StaleQuestionError,
+    SubTaskNotFoundError,
+    SubTaskResolvedError,
+)
+from .events import Created, Event, Linked, Parked, PushRevoked, Resolved, Woken
+from .hearing import Outcome, Verdict, heard_state, outcome_of, question_of, weigh
+from .lifecycle import A2AState, Trigger, target_of
+from .subtask import SubTask, evolve
+from .times import seconds_between
+
+__all__ = ["decide"]
+
+
+def decide(sub_task: SubTask | None, command: Command) -> tuple[SubTask | None, tuple[Event, ...]]:
+    """What `command` does to `sub_task`: the sub-task afterwards, and the sealed events.
+
+    No event means that nothing is to be recorded. Raises SubTaskNotFoundError for a command about
+    a sub-task that was never created, and the error of the rule that refuses it.
+    """
+    draft = _Draft(sub_task, command)
+    if isinstance(command, Spawn):
+        _spawn(draft, command)
+    elif sub_task is None:
+        raise SubTaskNotFoundError(command.sub_task_id)
+    else:
+        _decide_known(draft, sub_task, command)
+    return draft.sub_task, tuple(draft.events)
+
+
+def _decide_known(
+    draft: "_Draft",
+    sub_task: SubTask,
+    command: Hear | Reply | RefuseReply | Rewatch | Cancel | Expire | Fail | RevokePush,
+) -> None:
+    match command:
+        case Hear():
+            _hear(draft, sub_task, command)
+        case Reply():
+            _reply(draft, sub_task, command)
+        case RefuseReply():
+            _refuse_reply(draft, sub_task, command)
+        case Rewatch():
+            _rewatch(draft, sub_task, command)
+        case Cancel():
+            _cancel(draft, sub_task, command)
+        case Expire():
+            _expire(draft, sub_task, command)
+        case Fail():
+            _fail(draft, sub_task, command)
+        case RevokePush():
+            _revoke_push(draft, sub_task, command)
+        case _ as never:
+            assert_never(never)
+
+
+class _Draft:
+    """The events decided so far, each sealed and applied, so that the next is decided on it."""
+
+    def __init__(self, sub_task: SubTask | None, command: Command) -> None:
+        self.sub_task = sub_task
+        self.events: list[Event] = []
+        self._command = command
+
+    @property
+    def next_version(self) -> int:
+        return 1 if self.sub_task is None else self.sub_task.version + 1
+
+    def add(self, make: Callable[..., Any], **fields: Any) -> None:
+        command, before = self._command, self.sub_task
+        correlation_id = command.correlation_id or (before.correlation_id if before else "")
+        event: Event = seal(
+            make(
+                sub_task_id=command.sub_task_id,
+                version=self.next_version,
+                at=command.at,
+                cause=command.cause,
+                actor=command.actor,
+                correlation_id=correlation_id,
+                previous_hash=before.head if before else GENESIS,
+                **fields,
+            )
+        )
+        self.sub_task = evolve(before, event)
+        self.events.append(event)
+
+
+def _spawn(draft: _Draft, command: Spawn) -> None:
+    if draft.sub_task is not None:
+        # Only an idempotency key can lead to an id that is there already (C10).
+        return
+    draft.add(
+        Created,
+        parent_id=command.parent_id,
+        agent_id=command.agent_id,
+        name=command.name,
+        goal=command.goal,
+        description=command.description,
+        acceptance_criteria=command.acceptance_criteria,
+        parts=command.parts,
+        message_id=command.message_id,
+        participant_id=command.participant_id,
+        card_digest=command.card_digest,
+        envelope=command.envelope,
+        model=command.model,
+        reasoning_effort=command.reasoning_effort,
+        parent_tasks=command.parent_tasks,
+        follows=command.follows,
+        deadline=command.deadline,
+        idempotency_key=command.idempotency_key,
+    )
+
+
+def _hear(draft: _Draft, sub_task: SubTask, command: Hear) -> None:
+    if sub_task.is_resolved:
+        return
+    report = command.report
+    anomalies = report.anomalies
+    is_moved = command.moved and bool(report.remote_task_id) and sub_task.is_linked
+    is_moved = is_moved and report.remote_task_id != sub_task.remote_task_id
+    state = heard_state(sub_task, report)
+    names_task = bool(report.remote_task_id) and report.kind != "message"
+    if names_task and (is_moved or not sub_task.is_linked):
+        _link(draft, sub_task, command, state, is_moved=is_moved)
+        anomalies = ()
+    elif report.context_id and report.context_id != sub_task.context_id:
+        if sub_task.context_id:
+            anomalies = (*anomalies, "context.changed")
+    now = draft.sub_task
+    assert now is not None
+    if state is None:
+        return
+    verdict = weigh(
+        now, report, command.source, command.artifacts, confirmed=command.confirmed or is_moved
+    )
+    if verdict not in (Verdict.CHANGE, Verdict.TEXT):
+        return
+    if _is_too_soon(now, state, verdict, command):
+        return
+    target_of(now.state, Trigger.for_state(state))
+    fields: dict[str, Any] = {"remote_at": report.remote_at, "anomalies": anomalies}
+    if state.is_terminal:
+        _resolve(draft, state, command, fields)
+    elif state.is_parked:
+        words, parts = question_of(now, report, command.artifacts)
+        draft.add(
+            Parked,
+            state=state,
+            text=words,
+            parts=parts,
+            watch=command.watch,
+            question=draft.next_version,
+            message_id=report.message_id,
+            seen={a.artifact_id: len(a.parts) for a in command.artifacts},
+            **fields,
+        )
+    else:
+        draft.add(Woken, text=report.text, **fields)
+
+
+def _link(
+    draft: _Draft, sub_task: SubTask, command: Hear, state: A2AState | None, *, is_moved: bool
+) -> None:
+    report = command.report
+    linked = state if state in (A2AState.SUBMITTED, A2AState.WORKING) else A2AState.SUBMITTED
+    if is_moved:
+        # The reply had woken it already: a move never takes it back to SUBMITTED.
+        linked = A2AState.WORKING
+    if linked is not sub_task.state:
+        target_of(sub_task.state, Trigger.for_state(linked))
+    is_whole = state in (None, A2AState.SUBMITTED, A2AState.WORKING)
+    draft.add(
+        Linked,
+        remote_task_id=report.remote_task_id,
+        context_id=report.context_id,
+        state=linked,
+        replaces=sub_task.remote_task_id if is_moved else None,
+        remote_at=report.remote_at if is_whole else None,
+        anomalies=report.anomalies,
+    )
+
+
+def _is_too_soon(sub_task: SubTask, state: A2AState, verdict: Verdict, command: Hear) -> bool:
+    """True when an agent's restlessness is bounded (D15, D17). An end is never too soon."""
+    if state.is_terminal:
+        return False
+    limits = command.limits
+    since = seconds_between(sub_task.changed_at, command.at)
+    if verdict is Verdict.TEXT:
+        return since < limits.text_pause
+    recent = sum(
+        1 for at in sub_task.flips if seconds_between(at, command.at) <= limits.flip_window
+    )
+    return recent >= limits.flips and since < limits.flip_pause
+
+
+def _resolve(draft: _Draft, state: A2AState, command: Hear, fields: dict[str, Any]) -> None:
+    outcome = outcome_of(state, command.report, command.artifacts)
+    limit = command.limits.result_bytes
+    if _size_of(outcome) <= limit:
+        draft.add(
+            Resolved,
+            state=state,
+            text=outcome.text,
+            artifacts=outcome.artifacts,
+            **fields,
+        )
+        return
+    # A cut result must not pass as a success (J3).
+    draft.add(
+        Resolved,
+        state=A2AState.FAILED,
+        text=(
+            f"The agent ended the task as {state}, but its result is over the limit of {limit}"
+            " bytes (standin.result_limit) and was not kept."
+        ),
+        code="result.too_large",
+        **fields,
+    )
+
+
+def _size_of(outcome: Outcome) -> int:
+    """Bytes that a result holds: what its parts carry, or its text where that is more."""
+    parts = (part for artifact in outcome.artifacts for part in artifact.parts)
+    return max(sum(part.size for part in parts), len(outcome.text.encode()))
+
+
+def _reply(draft: _Draft, sub_task: SubTask, command: Reply) -> None:
+    if sub_task.is_resolved:
+        raise SubTaskResolvedError(sub_task.id, sub_task.state)
+    if sub_task.question is None:
+        raise NotParkedError(sub_task.id, sub_task.state)
+    named = command.question
+    # Events that keep the question open (a new watch) raise the version: any of them names it.
+    if named is not None and not sub_task.question <= named <= sub_task.version:
+        raise StaleQuestionError(sub_task.id, named, sub_task.question)
+    target_of(sub_task.state, Trigger.REPLY)
+    draft.add(
+        Woken,
+        text=command.text,
+        message_id=command.message_id,
+        question=sub_task.question,
+        parts=command.parts,
+    )
+
+
+def _refuse_reply(draft: _Draft, sub_task: SubTask, command: RefuseReply) -> None:
+    pending = sub_task.reply
+    if sub_task.is_resolved or pending is None or pending.message_id != command.message_id:
+        return
+    state = sub_task.asked_state or A2AState.INPUT_REQUIRED
+    target_of(sub_task.state, Trigger.for_state(state))
+    draft.add(
+        Parked,
+        state=state,
+        text=sub_task.asked,
+        parts=(),
+        watch=command.watch,
+        question=pending.question,
+        message_id=sub_task.asked_id,
+        seen=sub_task.seen,
+        refusal=command.reason,
+    )
+
+
+def _rewatch(draft: _Draft, sub_task: SubTask, command: Rewatch) -> None:
+    if sub_task.question is None:
+        return
+    target_of(sub_task.state, Trigger.for_state(sub_task.state))
+    draft.add(
+        Parked,
+        state=sub_task.state,
+        text=sub_task.text,
+        parts=(),
+        watch=command.watch,
+        question=sub_task.question,
+        message_id=sub_task.asked_id,
+        seen=sub_task.seen,
+    )
+
+
+def _cancel(draft: _Draft, sub_task: SubTask, command: Cancel) -> None:
+    if sub_task.is_resolved:
+        return
+    target_of(sub_task.state, Trigger.CANCEL)
+    draft.add(
+        Resolved,
+        state=A2AState.CANCELED,
+        text=command.text,
+        confirmed=command.confirmed,
+        anomalies=() if command.confirmed else ("cancel.unconfirmed",),
+    )
+
+
+def _expire(draft: _Draft, sub_task: SubTask, command: Expire) -> None:
+    if sub_task.is_resolved:
+        return
+    target_of(sub_task.state, Trigger.FAIL)
+    draft.add(
+        Resolved,
+        state=A2AState.FAILED,
+        text=f"The deadline {sub_task.deadline} passed before the agent ended the task.",
+        code="deadline",
+        confirmed=command.confirmed,
+        anomalies=() if command.confirmed else ("cancel.unconfirmed",),
+    )
+
+
+def _fail(draft: _Draft, sub_task: SubTask, command: Fail) -> None:
+    if sub_task.is_resolved:
+        return
+    target_of(sub_task.state, Trigger.for_state(command.state))
+    draft.add(
+        Resolved,
+        state=command.state,
+        text=command.text,
+        code=command.code,
+        delivery=command.delivery,
+        anomalies=command.anomalies,
+    )
+
+
+def _revoke_push(draft: _Draft, sub_task: SubTask, command: RevokePush) -> None:
+    if sub_task.push_config_id != command.config_id:
+        return
+    draft.add(
+        PushRevoked,
+        config_id=command.config_id,
+        outcome=command.outcome,
+        detail=command.detail,
+    )

@@ -1,0 +1,155 @@
+"""What the stand-in does next: a pure function of the sub-task, the time and what is known here.
+
+The stand-in performs the action, turns what it heard into a command, and asks again. Whatever
+instant it was stopped at, the answer starts again from the record (I1).
+"""
+
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from .subtask import SubTask
+from .times import seconds_between
+
+__all__ = [
+    "Action",
+    "AwaitPush",
+    "CancelRemote",
+    "DeletePush",
+    "Follow",
+    "NOTHING",
+    "STREAMING",
+    "Known",
+    "Poll",
+    "RegisterPush",
+    "Rest",
+    "Send",
+    "SendReply",
+    "Traits",
+    "next_action",
+]
+
+
+class Traits(Struct, frozen=True, kw_only=True):
+    """What the agent can do, by its card and its settings."""
+
+    streaming: bool = True
+
+
+class Known(Struct, frozen=True, kw_only=True):
+    """What this process knows beyond the record. A restart knows nothing, which is the default.
+
+    `unsent` is the message id that surely has not left yet; `delivered` the reply that surely
+    arrived; `registered` the token digest that the agent has taken; `cancelling` whether somebody
+    wants the end.
+    """
+
+    unsent: str = ""
+    delivered: str = ""
+    registered: str = ""
+    cancelling: bool = False
+
+
+class Send(Struct, frozen=True, kw_only=True, tag_field="action", tag="send"):
+    """Send the brief; with `look_first`, look for it on the agent before (I2)."""
+
+    message_id: str
+    look_first: bool
+
+
+class SendReply(Struct, frozen=True, kw_only=True, tag_field="action", tag="send_reply"):
+    """Send the recorded reply; with `look_first`, look for it in the task's history (I3)."""
+
+    message_id: str
+    look_first: bool
+
+
+class Follow(Struct, frozen=True, kw_only=True, tag_field="action", tag="follow"):
+    """Hold SubscribeToTask open (D6)."""
+
+    remote_task_id: str
+
+
+class Poll(Struct, frozen=True, kw_only=True, tag_field="action", tag="poll"):
+    """Ask GetTask now and then: the agent has no streaming (D8)."""
+
+    remote_task_id: str
+
+
+class RegisterPush(Struct, frozen=True, kw_only=True, tag_field="action", tag="register_push"):
+    """See to it that the agent has our push config (D2)."""
+
+    config_id: str
+    token_digest: str
+
+
+class AwaitPush(Struct, frozen=True, kw_only=True, tag_field="action", tag="await_push"):
+    """Nothing runs: a push, the backstop, a reply or a cancel wakes it."""
+
+    config_id: str
+
+
+class CancelRemote(Struct, frozen=True, kw_only=True, tag_field="action", tag="cancel"):
+    """Cancel the remote task and end (F2, C11)."""
+
+    deadline: bool
+
+
+class DeletePush(Struct, frozen=True, kw_only=True, tag_field="action", tag="delete_push"):
+    """Delete the push config from the remote task that it is on (F1)."""
+
+    config_id: str
+    remote_task_id: str
+
+
+class Rest(Struct, frozen=True, kw_only=True, tag_field="action", tag="rest"):
+    """Nothing to do: it has ended, or is parked and not watched (D9)."""
+
+
+Action: TypeAlias = (
+    Send | SendReply | Follow | Poll | RegisterPush | AwaitPush | CancelRemote | DeletePush | Rest
+)
+
+
+STREAMING = Traits()
+NOTHING = Known()
+
+
+def next_action(
+    sub_task: SubTask,
+    now: str,
+    *,
+    traits: Traits = STREAMING,
+    known: Known = NOTHING,
+) -> Action:
+    """The next action for `sub_task` at `now` (RFC 3339, UTC)."""
+    if sub_task.push_config_id and (
+        sub_task.is_resolved or sub_task.push_task_id != sub_task.remote_task_id
+    ):
+        return DeletePush(config_id=sub_task.push_config_id, remote_task_id=sub_task.push_task_id)
+    if sub_task.is_resolved:
+        return Rest()
+    if known.cancelling:
+        return CancelRemote(deadline=False)
+    if sub_task.deadline and seconds_between(sub_task.deadline, now) >= 0:
+        return CancelRemote(deadline=True)
+    if not sub_task.is_linked:
+        message_id = sub_task.message_id
+        return Send(message_id=message_id, look_first=known.unsent != message_id)
+    reply = sub_task.reply
+    if reply is not None and known.delivered != reply.message_id:
+        return SendReply(message_id=reply.message_id, look_first=known.unsent != reply.message_id)
+    return _watch(sub_task, traits, known)
+
+
+def _watch(sub_task: SubTask, traits: Traits, known: Known) -> Action:
+    watch = sub_task.watch
+    if watch is not None and watch.mode == "off":
+        return Rest()
+    if watch is not None and watch.mode == "push" and watch.config_id and watch.token_digest:
+        if known.registered == watch.token_digest:
+            return AwaitPush(config_id=watch.config_id)
+        return RegisterPush(config_id=watch.config_id, token_digest=watch.token_digest)
+    if traits.streaming and not (watch is not None and watch.mode == "poll"):
+        return Follow(remote_task_id=sub_task.remote_task_id)
+    return Poll(remote_task_id=sub_task.remote_task_id)

@@ -1,0 +1,281 @@
+"""The sub-task: one piece of handed-out work, as its events make it.
+
+`apply` only assigns. It asks no machine, no clock and no network, so that an old history stays
+readable when the rules change. What may happen is decided in `decide.py`.
+"""
+
+from collections.abc import Iterable
+from typing import assert_never
+
+import msgspec
+from msgspec import Struct
+
+from .chain import GENESIS
+from .errors import HistoryError
+from .events import (
+    Created,
+    Event,
+    Follows,
+    Linked,
+    Parked,
+    PushRevoked,
+    Resolved,
+    Watch,
+    Woken,
+)
+from .lifecycle import A2AState
+from .report import Artifact, Part, parts_words
+
+__all__ = ["PendingReply", "SubTask", "evolve", "replay"]
+
+
+class PendingReply(Struct, frozen=True, kw_only=True):
+    """A reply that was recorded and that nothing heard since says was received."""
+
+    message_id: str
+    question: int
+    text: str
+    parts: tuple[Part, ...]
+    version: int
+
+
+class SubTask(Struct, frozen=True, kw_only=True):
+    """The state of a sub-task after its latest event. Immutable; `evolve` gives the next one."""
+
+    id: str
+    version: int
+    head: str
+    """The hash of the latest event."""
+
+    parent_id: str
+    agent_id: str
+    name: str
+    goal: str
+    description: str
+    acceptance_criteria: tuple[str, ...]
+    parts: tuple[Part, ...]
+    message_id: str
+    participant_id: str
+    card_digest: str
+    envelope: str
+    model: str
+    reasoning_effort: str
+    parent_tasks: tuple[str, ...]
+    follows: Follows | None
+    deadline: str | None
+    idempotency_key: str | None
+    correlation_id: str
+    created_at: str
+    updated_at: str
+
+    state: A2AState = A2AState.SUBMITTED
+    remote_task_id: str = ""
+    context_id: str = ""
+    replaced: tuple[str, ...] = ()
+    """Remote task ids that the agent moved on from (C13)."""
+    remote_at: str | None = None
+    """The newest status time heard from the agent (D14)."""
+    cause: str = "parent"
+    anomalies: tuple[str, ...] = ()
+
+    question: int | None = None
+    """The version of the Parked that opened the open question, or None."""
+    text: str = ""
+    """What the agent asks, works on or ended with, in its own words."""
+    asked: str = ""
+    """The words of the latest question, open or answered."""
+    asked_id: str = ""
+    """The agent's message id of that question."""
+    asked_state: A2AState | None = None
+    seen: dict[str, int] = {}
+    watch: Watch | None = None
+    """How the parked task is watched; None while it works or has ended."""
+    push_config_id: str | None = None
+    """A push config that the agent may still hold."""
+    push_task_id: str = ""
+    """The remote task that it is on."""
+    token_digest: str | None = None
+    """SHA-256 of the token that a push must bear; None when none is accepted."""
+    reply: PendingReply | None = None
+    flips: tuple[str, ...] = ()
+    """When the task left a parked state by itself, the latest ones (D15)."""
+    changed_at: str = ""
+    """When a state change was last recorded (D15, D17)."""
+
+    artifacts: tuple[Artifact, ...] = ()
+    code: str | None = None
+    delivery: str | None = None
+    confirmed: bool = True
+
+    @property
+    def is_resolved(self) -> bool:
+        """True once the sub-task has ended."""
+        return self.state.is_terminal
+
+    @property
+    def is_linked(self) -> bool:
+        """True once the remote task is known."""
+        return bool(self.remote_task_id)
+
+
+FLIPS_KEPT = 64
+
+
+def evolve(sub_task: SubTask | None, event: Event) -> SubTask:
+    """The sub-task after `event`. Raises HistoryError when the event cannot be its next one."""
+    if isinstance(event, Created):
+        if sub_task is not None:
+            raise HistoryError(
+                f"Sub-task {event.sub_task_id} is created twice in its history.",
+                code="history.illegal",
+            )
+        return _created(event)
+    if sub_task is None:
+        raise HistoryError(
+            f"The history of sub-task {event.sub_task_id} does not begin with Created.",
+            code="history.illegal",
+        )
+    changes = _changes(sub_task, event)
+    anomalies = sub_task.anomalies + tuple(
+        kind for kind in event.anomalies if kind not in sub_task.anomalies
+    )
+    return msgspec.structs.replace(
+        sub_task,
+        version=event.version,
+        head=event.hash,
+        updated_at=event.at,
+        cause=event.cause,
+        anomalies=anomalies,
+        **changes,
+    )
+
+
+def replay(events: Iterable[Event]) -> SubTask | None:
+    """The sub-task that a history makes, or None for an empty one."""
+    sub_task: SubTask | None = None
+    for event in events:
+        sub_task = evolve(sub_task, event)
+    return sub_task
+
+
+def _created(event: Created) -> SubTask:
+    return SubTask(
+        id=event.sub_task_id,
+        version=event.version,
+        head=event.hash or GENESIS,
+        parent_id=event.parent_id,
+        agent_id=event.agent_id,
+        name=event.name,
+        goal=event.goal,
+        description=event.description,
+        acceptance_criteria=event.acceptance_criteria,
+        parts=event.parts,
+        message_id=event.message_id,
+        participant_id=event.participant_id,
+        card_digest=event.card_digest,
+        envelope=event.envelope,
+        model=event.model,
+        reasoning_effort=event.reasoning_effort,
+        parent_tasks=event.parent_tasks,
+        follows=event.follows,
+        deadline=event.deadline,
+        idempotency_key=event.idempotency_key,
+        correlation_id=event.correlation_id,
+        created_at=event.at,
+        updated_at=event.at,
+        changed_at=event.at,
+        cause=event.cause,
+        anomalies=event.anomalies,
+    )
+
+
+def _changes(
+    sub_task: SubTask, event: Linked | Parked | Woken | Resolved | PushRevoked
+) -> dict[str, object]:
+    match event:
+        case Linked():
+            return {
+                "remote_task_id": event.remote_task_id,
+                "context_id": event.context_id or sub_task.context_id,
+                "replaced": (
+                    (*sub_task.replaced, event.replaces) if event.replaces else sub_task.replaced
+                ),
+                "state": event.state,
+                "remote_at": event.remote_at or (None if event.replaces else sub_task.remote_at),
+                "reply": None if event.replaces else sub_task.reply,
+                "changed_at": event.at,
+            }
+        case Parked():
+            is_new = event.question == event.version
+            return {
+                "state": event.state,
+                "text": event.text,
+                "question": event.question,
+                "asked": event.text or parts_words(event.parts) if is_new else sub_task.asked,
+                "asked_id": event.message_id if is_new else sub_task.asked_id,
+                "asked_state": event.state,
+                "seen": event.seen if is_new else sub_task.seen,
+                "watch": event.watch,
+                "push_config_id": event.watch.config_id or sub_task.push_config_id,
+                "push_task_id": (
+                    sub_task.remote_task_id if event.watch.config_id else sub_task.push_task_id
+                ),
+                "token_digest": event.watch.token_digest or sub_task.token_digest,
+                "reply": None,
+                "remote_at": event.remote_at or sub_task.remote_at,
+                "changed_at": event.at,
+            }
+        case Woken():
+            return _woken(sub_task, event)
+        case Resolved():
+            return {
+                "state": event.state,
+                "text": event.text,
+                "artifacts": event.artifacts,
+                "code": event.code,
+                "delivery": event.delivery,
+                "confirmed": event.confirmed,
+                "question": None,
+                "watch": None,
+                "token_digest": None,
+                "reply": None,
+                "remote_at": event.remote_at or sub_task.remote_at,
+                "changed_at": event.at,
+            }
+        case PushRevoked():
+            watch = sub_task.watch
+            if watch is not None and watch.mode == "push":
+                watch = Watch(mode=watch.fallback, fallback=watch.fallback)
+            return {
+                "push_config_id": None,
+                "push_task_id": "",
+                "token_digest": None,
+                "watch": watch,
+            }
+        case _ as never:
+            assert_never(never)
+
+
+def _woken(sub_task: SubTask, event: Woken) -> dict[str, object]:
+    changes: dict[str, object] = {
+        "state": A2AState.WORKING,
+        "question": None,
+        "watch": None,
+        "text": event.text,
+        "remote_at": event.remote_at or sub_task.remote_at,
+        "changed_at": event.at,
+    }
+    if event.message_id is not None:
+        changes["reply"] = PendingReply(
+            message_id=event.message_id,
+            question=event.question or 0,
+            text=event.text,
+            parts=event.parts,
+            version=event.version,
+        )
+        changes["text"] = ""
+        return changes
+    changes["reply"] = None
+    if sub_task.state.is_parked:
+        changes["flips"] = (*sub_task.flips, event.at)[-FLIPS_KEPT:]
+    return changes
