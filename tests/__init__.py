@@ -1,0 +1,1 @@
+"""All tests of locum; a package so that `tests.agents` can be imported."""
