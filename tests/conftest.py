@@ -1,0 +1,66 @@
+"""What holds for every test: how long hypothesis looks, and that nothing is left running.
+
+Fixtures about locum itself belong beside the tests that use them.
+"""
+
+import asyncio
+import gc
+import inspect
+import threading
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# The suite tries the same examples every time, so that a red run can be run again; `make fuzz`
+# looks on from fresh seeds. A test that sets its own `max_examples` is not fuzzed any longer by it.
+settings.register_profile(
+    "suite",
+    deadline=None,  # a busy machine is no failure
+    derandomize=True,
+    database=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "fuzz", settings.get_profile("suite"), derandomize=False, max_examples=5_000
+)
+settings.load_profile("suite")
+
+_SECONDS_TO_END = 5.0
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _nothing_left_unclosed() -> Iterator[None]:
+    """D11: what a module's tests left open is found, and warned of, before the next module."""
+    yield
+    gc.collect()
+
+
+@pytest.fixture(autouse=True)
+def _no_thread_left() -> Iterator[None]:
+    """D11: no thread outlives its test, but for those of wider fixtures."""
+    before = set(threading.enumerate())
+    yield
+    left = set(threading.enumerate()) - before
+    for thread in left:
+        thread.join(_SECONDS_TO_END)
+    assert not [thread for thread in left if thread.is_alive()], "threads outlive the test"
+
+
+@pytest.fixture(autouse=True)
+def _no_task_left(request: pytest.FixtureRequest, _no_thread_left: None) -> None:
+    """D11: no task outlives its test."""
+    if inspect.iscoroutinefunction(getattr(request, "function", None)):
+        request.getfixturevalue("_loop_without_tasks")
+
+
+@pytest.fixture
+async def _loop_without_tasks() -> AsyncIterator[None]:
+    before = asyncio.all_tasks()
+    yield
+    left = asyncio.all_tasks() - before - {asyncio.current_task()}
+    if left:
+        # A task that has just been told to end may need a turn of the loop to do it.
+        _, left = await asyncio.wait(left, timeout=_SECONDS_TO_END)
+    assert not left, "tasks outlive the test"
