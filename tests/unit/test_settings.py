@@ -1,0 +1,405 @@
+"""Settings: the keys and defaults of API.md, TOML, environment, and refusals that name the key."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from locum.adapters.origins import Origin
+from locum.adapters.settings import Settings
+from locum.adapters.settings_agents import (
+    ApiKeyAuth,
+    BasicAuth,
+    BearerAuth,
+    MtlsAuth,
+    OAuth2Auth,
+    OidcAuth,
+)
+from locum.core.errors import ConfigError
+
+AGENT = {"id": "inventory", "url": "https://inventory.example"}
+
+
+def refused(tables: dict[str, Any], environ: dict[str, str] | None = None) -> ConfigError:
+    """The refusal that reading `tables` ends in."""
+    with pytest.raises(ConfigError) as caught:
+        Settings.from_mapping(tables, environ)
+    return caught.value
+
+
+def agent(**keys: Any) -> dict[str, Any]:
+    """Tables with one agent that has `keys` besides."""
+    return {"agents": [AGENT | keys]}
+
+
+def test_defaults_are_those_of_the_api() -> None:
+    """API: without a file every key has the default that API.md states."""
+    settings = Settings.from_mapping({"agents": [AGENT]})
+    assert (settings.server.host, settings.server.port) == ("127.0.0.1", 8420)
+    assert settings.server.base_url == ""
+    assert settings.server.api_token is None
+    assert settings.store.url == "sqlite:///locum.db"
+    standin = settings.standin
+    assert standin.participant_id == "locum"
+    assert (standin.quiet_check, standin.push_backstop) == (60.0, 300.0)
+    assert (standin.cancel_grace, standin.send_timeout) == (10.0, 60.0)
+    assert (standin.result_limit, standin.event_limit) == (4 * 1024**2, 16 * 1024**2)
+    assert settings.telemetry.tracing is False
+    assert settings.card is None
+    one = settings.agents[0]
+    assert (one.updates, one.follow_interval, one.card_refresh) == ("auto", 5.0, 3600.0)
+    assert (one.allowed_hosts, one.allow_insecure) == ((), False)
+    assert (one.max_streams, one.max_calls, one.resend) == (1000, 32, "never")
+    assert (one.version, one.card_url, one.trusted_keys, one.auth) == ("", "", "", ())
+
+
+def test_limits_of_the_rules_are_keys_with_the_rules_defaults() -> None:
+    """J3, D4, D5, D6, D15, D17: every limit that the rules name can be set."""
+    settings = Settings.from_mapping({})
+    assert settings.limits.push_body_limit == 64 * 1024
+    assert settings.limits.push_refusals == 60
+    assert settings.limits.card_limit == 1024**2
+    assert settings.standin.push_recheck == (1.0, 2.0, 4.0)
+    assert settings.standin.follow_backoff == 60.0
+    assert settings.standin.flip_limit == 20
+    assert settings.standin.flip_window == 3600.0
+    assert settings.standin.flip_interval == 60.0
+    assert settings.standin.status_interval == 5.0
+    assert settings.server.shutdown_timeout == 10.0
+
+
+def test_a_file_with_every_key_is_read(tmp_path: Path) -> None:
+    """API: the TOML of API.md is read, every key of it."""
+    file = tmp_path / "locum.toml"
+    file.write_text(
+        """
+        [server]
+        host = "127.0.0.1"
+        port = 8420
+        base_url = "http://127.0.0.1:8420/"
+        api_token = ""
+        [store]
+        url = "sqlite:///:memory:"
+        [agents_defaults]
+        card_refresh = "1h"
+        max_calls = 8
+        [standin]
+        participant_id = "locum"
+        quiet_check = "60s"
+        push_backstop = "300s"
+        cancel_grace = "10s"
+        send_timeout = "60s"
+        result_limit = "4MiB"
+        event_limit = "16MiB"
+        [telemetry]
+        tracing = true
+        [[agents]]
+        id = "inventory"
+        url = "https://inventory.example"
+        card_url = ""
+        version = ">=1,<2"
+        updates = "push"
+        follow_interval = "5s"
+        allowed_hosts = ["https://files.example:8443"]
+        allow_insecure = false
+        max_streams = 1000
+        resend = "same-id"
+        auth = { type = "bearer", token_env = "INVENTORY_TOKEN" }
+        trusted_keys = ""
+        [card]
+        name = "Planner"
+        description = "Plans"
+        version = "1.0.0"
+        executor = "my_package.agent:Executor"
+        [[card.skills]]
+        id = "plan"
+        name = "Plan"
+        description = "Makes a plan"
+        tags = ["plan"]
+        """
+    )
+    settings = Settings.load(file, {})
+    assert settings.server.base_url == "http://127.0.0.1:8420"
+    assert settings.store.path is None
+    (one,) = settings.agents
+    assert (one.version, one.resend, one.max_calls) == (">=1,<2", "same-id", 8)
+    assert one.allowed_hosts[0].matches(Origin("https", "files.example", 8443))
+    assert one.auth == (BearerAuth(token_env="INVENTORY_TOKEN"),)
+    assert settings.card is not None
+    assert settings.card.executor == "my_package.agent:Executor"
+    assert settings.card.skills[0].tags == ("plan",)
+    assert settings.card.capabilities.push_notifications
+
+
+@pytest.mark.parametrize(
+    "table, read",
+    [
+        ({"type": "bearer", "token_env": "T"}, BearerAuth(token_env="T")),
+        (
+            {"type": "api_key", "name": "X-Key", "in": "query", "value_env": "K"},
+            ApiKeyAuth(name="X-Key", in_="query", value_env="K"),
+        ),
+        (
+            {"type": "basic", "username": "u", "password_env": "P"},
+            BasicAuth(username="u", password_env="P"),
+        ),
+        (
+            {
+                "type": "oauth2",
+                "token_url": "https://id.example/token",
+                "client_id": "c",
+                "client_secret_env": "S",
+                "scopes": ["a"],
+                "audience": "x",
+            },
+            OAuth2Auth(
+                token_url="https://id.example/token",
+                client_id="c",
+                client_secret_env="S",
+                scopes=("a",),
+                audience="x",
+            ),
+        ),
+        (
+            {
+                "type": "oidc",
+                "issuer": "https://id.example",
+                "client_id": "c",
+                "client_secret_env": "S",
+            },
+            OidcAuth(issuer="https://id.example", client_id="c", client_secret_env="S"),
+        ),
+        (
+            {"type": "mtls", "cert_file": "c.pem", "key_file": "k.pem", "ca_file": ""},
+            MtlsAuth(cert_file="c.pem", key_file="k.pem"),
+        ),
+    ],
+)
+def test_auth_of_each_type_is_read(table: dict[str, Any], read: object) -> None:
+    """API: `auth` is a table of one of six types."""
+    assert Settings.from_mapping(agent(auth=table)).agents[0].auth == (read,)
+
+
+def test_two_credentials_can_go_together() -> None:
+    """A3: a card may need two schemes at once, so `auth` may be a list of tables."""
+    tables = [
+        {"type": "bearer", "token_env": "T"},
+        {"type": "mtls", "cert_file": "c.pem", "key_file": "k.pem"},
+    ]
+    assert len(Settings.from_mapping(agent(auth=tables)).agents[0].auth) == 2
+
+
+def test_the_environment_lies_over_the_file() -> None:
+    """API: every key also comes as LOCUM_<SECTION>__<KEY>, each in its own type."""
+    settings = Settings.from_mapping(
+        {"standin": {"quiet_check": "60s"}, "agents": [AGENT | {"id": "big-store"}]},
+        {
+            "LOCUM_SERVER__PORT": "9000",
+            "LOCUM_SERVER__API_TOKEN": "let me in",
+            "LOCUM_STANDIN__QUIET_CHECK": "2.5",
+            "LOCUM_STANDIN__PUSH_RECHECK": "1s, 2s",
+            "LOCUM_TELEMETRY__TRACING": "true",
+            "LOCUM_AGENTS_DEFAULTS__CARD_REFRESH": "5m",
+            "LOCUM_AGENTS__BIG_STORE__FOLLOW_INTERVAL": "7s",
+            "LOCUM_AGENTS__BIG_STORE__ALLOWED_HOSTS": "a.example, https://b.example",
+            "LOCUM_AGENTS__0__MAX_CALLS": "3",
+            "LOCUM_AGENTS__BIG_STORE__AUTH__TYPE": "bearer",
+            "LOCUM_AGENTS__BIG_STORE__AUTH__TOKEN_ENV": "TOKEN",
+            "LOCUM_AGENTS__OTHER__URL": "https://other.example",
+            "LOCUM_AGENTS__OTHER__AUTH": '{ type = "bearer", token_env = "OTHER" }',
+            "LOCUM_CARD__NAME": "Planner",
+            "LOCUM_CARD__DESCRIPTION": "Plans",
+            "LOCUM_CARD__CAPABILITIES__STREAMING": "false",
+            "LOCUM_SERVER": "http://127.0.0.1:1",
+            "PATH": "/bin",
+        },
+    )
+    assert settings.server.port == 9000
+    assert settings.server.api_token is not None
+    assert settings.server.api_token.reveal() == "let me in"
+    assert settings.standin.quiet_check == 2.5
+    assert settings.standin.push_recheck == (1.0, 2.0)
+    assert settings.telemetry.tracing is True
+    store, other = settings.agents
+    assert (store.follow_interval, store.max_calls, store.card_refresh) == (7.0, 3, 300.0)
+    assert [p.host for p in store.allowed_hosts] == ["a.example", "b.example"]
+    assert store.auth == (BearerAuth(token_env="TOKEN"),)
+    assert (other.id, other.auth) == ("other", (BearerAuth(token_env="OTHER"),))
+    assert settings.card is not None
+    assert settings.card.capabilities.streaming is False
+
+
+@pytest.mark.parametrize(
+    "written, seconds",
+    [("250ms", 0.25), ("60s", 60.0), ("5m", 300.0), ("1h", 3600.0), ("2d", 172800.0), (1.5, 1.5)],
+)
+def test_durations(written: str | float, seconds: float) -> None:
+    """API: a duration is a text with a unit, or a number of seconds."""
+    settings = Settings.from_mapping({"standin": {"quiet_check": written}})
+    assert settings.standin.quiet_check == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("written, size", [("4MiB", 4194304), ("64KiB", 65536), (7, 7)])
+def test_sizes(written: str | int, size: int) -> None:
+    """API: a size is a text with a unit, or a number of bytes."""
+    settings = Settings.from_mapping({"standin": {"result_limit": written}})
+    assert settings.standin.result_limit == size
+
+
+@pytest.mark.parametrize(
+    "tables, key, found, accepted",
+    [
+        ({"servr": {}}, "servr", "unknown", "server, store"),
+        ({"server": {"prot": 1}}, "server.prot", "port meant", "host, port"),
+        ({"server": {"port": "8420"}}, "server.port", "'8420'", "0 to 65535"),
+        ({"server": {"port": True}}, "server.port", "true", "whole number"),
+        ({"server": {"port": 70000}}, "server.port", "70000", "65535"),
+        ({"server": {"host": "a b"}}, "server.host", "'a b'", "IP address"),
+        ({"server": {"base_url": "/x"}}, "server.base_url", "relative", "https://"),
+        ({"server": 5}, "server", "not shown", "a table"),
+        ({"store": {"url": "postgres://x"}}, "store.url", "'postgres://x'", "sqlite:///"),
+        ({"standin": {"quiet_check": "60"}}, "standin.quiet_check", "'60'", '"60s"'),
+        ({"standin": {"quiet_check": "60 parsecs"}}, "standin.quiet_check", "parsecs", '"5m"'),
+        ({"standin": {"quiet_check": 0}}, "standin.quiet_check", "number 0", "at least"),
+        ({"standin": {"quiet_check": float("nan")}}, "standin.quiet_check", "nan", "at least"),
+        ({"standin": {"result_limit": "4 apples"}}, "standin.result_limit", "apples", "4MiB"),
+        ({"standin": {"result_limit": 1.5}}, "standin.result_limit", "1.5", "4MiB"),
+        ({"standin": {"push_recheck": ["1s", 0]}}, "standin.push_recheck[1]", "0", "duration"),
+        ({"telemetry": {"tracing": "yes"}}, "telemetry.tracing", "'yes'", "true or false"),
+        (agent(follow_interval="500ms"), "agents[0].follow_interval", "500ms", "at least 1 s"),
+        (agent(updates="sometimes"), "agents[0].updates", "sometimes", '"follow"'),
+        (agent(updates="push"), "agents[0].updates", "base_url", '"follow"'),
+        (agent(version="one"), "agents[0].version", "'one'", "PEP 440"),
+        (agent(url=""), "agents[0].url", "nothing", "http"),
+        (agent(url="ftp://x"), "agents[0].url", "ftp", "http://"),
+        (agent(id="self"), "agents[0].id", "self", "another id"),
+        (agent(id="a b"), "agents[0].id", "'a b'", "letters"),
+        (agent(id=""), "agents[0].id", "''", "letters"),
+        (agent(allowed_hosts=["a/b"]), "agents[0].allowed_hosts[0]", "path", "origin"),
+        (agent(auth={"type": "magic"}), "agents[0].auth.type", "magic", '"bearer"'),
+        (agent(auth={"type": "bearer"}), "agents[0].auth.token_env", "nothing", "a value"),
+        (agent(colour="red"), "agents[0].colour", "unknown", "follow_interval"),
+        ({"agents": {}}, "agents", "not shown", "[[agents]]"),
+        ({"agents": [{"url": "http://x"}]}, "agents[0].id", "nothing", "a value"),
+        ({"agents": [AGENT, AGENT]}, "agents[1].id", "inventory", "a new id"),
+        ({"agents_defaults": {"id": "x"}}, "agents_defaults.id", "an id", "[[agents]]"),
+        ({"agents_defaults": {"nope": 1}}, "agents_defaults.nope", "unknown", "url"),
+        ({"card": {"name": "x"}}, "card.description", "nothing", "a value"),
+        (
+            {"card": {"name": "x", "description": "y", "executor": "module"}},
+            "card.executor",
+            "'module'",
+            "package.module:attribute",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    tables: dict[str, Any], key: str, found: str, accepted: str
+) -> None:
+    """API, A9, D6: a refusal names the key's full path, what was found and what is accepted."""
+    error = refused(tables)
+    assert error.code == "config.invalid"
+    assert error.detail["key"] == key
+    assert found in error.detail["found"]
+    assert accepted in error.detail["accepted"]
+    assert str(error).startswith(f"{key}: found ")
+
+
+def test_the_environment_is_refused_by_the_same_rules_and_named() -> None:
+    """API: a variable that is wrong is named together with the key it stands for."""
+    error = refused({}, {"LOCUM_STANDIN__QUIET_CHECK": "soon"})
+    assert error.detail["key"] == "standin.quiet_check"
+    assert "LOCUM_STANDIN__QUIET_CHECK" in error.detail["found"]
+    error = refused({}, {"LOCUM_SERVER__COLOUR": "red"})
+    assert error.detail["key"] == "server.colour"
+    assert "LOCUM_SERVER__COLOUR" in error.detail["found"]
+    assert refused({}, {"LOCUM_PLANET__COLOUR": "red"}).detail["key"] == "planet"
+    assert refused({}, {"LOCUM_AGENTS__7__URL": "http://x"}).detail["key"] == "agents[7]"
+    alike = {"agents": [AGENT | {"id": "a-b"}, AGENT | {"id": "a.b"}]}
+    assert "a-b, a.b" in refused(alike, {"LOCUM_AGENTS__A_B__URL": "http://x"}).detail["found"]
+
+
+@pytest.mark.parametrize("token", ["", "   ", None])
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "locum.example"])
+def test_off_loopback_without_a_token_is_refused(host: str, token: str | None) -> None:
+    """J1: bound off loopback without a token, an empty or blank one too, there is no start."""
+    server: dict[str, Any] = {"host": host} | ({} if token is None else {"api_token": token})
+    error = refused({"server": server})
+    assert error.detail["key"] == "server.api_token"
+    assert host in error.detail["found"]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
+def test_on_loopback_no_token_is_needed(host: str) -> None:
+    """J1: on loopback, and anywhere with a token, it starts."""
+    assert Settings.from_mapping({"server": {"host": host}}).server.is_loopback
+    Settings.from_mapping({"server": {"host": "0.0.0.0", "api_token": "t0ken"}})
+
+
+def test_an_empty_host_is_refused() -> None:
+    """J1: an empty host would bind to every address, and is no host."""
+    assert refused({"server": {"host": ""}}).detail["key"] == "server.host"
+
+
+def test_secrets_are_neither_shown_nor_echoed() -> None:
+    """G8, J2: a secret is in no repr and in no refusal, wherever it was put by mistake."""
+    settings = Settings.from_mapping({"server": {"api_token": "s3cr3t-token"}})
+    assert "s3cr3t" not in repr(settings)
+    assert "s3cr3t" not in str(settings)
+    assert settings.server.api_token is not None
+    assert settings.server.api_token.matches("s3cr3t-token")
+    assert not settings.server.api_token.matches("s3cr3t-tokem")
+    for tables in (
+        {"server": {"api_token": "s3cr3t\n"}},
+        {"server": {"api_token": ["s3cr3t"]}},
+        agent(auth="s3cr3t"),
+        agent(auth={"type": "bearer", "token": "s3cr3t"}),
+        agent(auth={"type": "bearer", "token_env": "s3cr3t-token"}),
+        agent(auth={"type": "basic", "username": "s3cr3t:x", "password_env": "P"}),
+        agent(url="https://user:s3cr3t@inventory.example"),
+        agent(allowed_hosts=["https://user:s3cr3t@inventory.example"]),
+    ):
+        assert "s3cr3t" not in str(refused(tables)), tables
+    error = refused({}, {"LOCUM_AGENTS__X__AUTH": '{ type = "bearer", token = "s3cr3t"'})
+    assert "s3cr3t" not in str(error)
+
+
+def test_a_file_that_is_not_there_or_not_toml(tmp_path: Path) -> None:
+    """API: a configuration that cannot be read stops the start and names the file."""
+    with pytest.raises(ConfigError, match=re.escape("none.toml")):
+        Settings.load(tmp_path / "none.toml", {})
+    (tmp_path / "bad.toml").write_text("[server\n")
+    with pytest.raises(ConfigError, match=r"bad\.toml: found no TOML.*line 1"):
+        Settings.load(tmp_path / "bad.toml", {})
+    (tmp_path / "latin.toml").write_bytes(b"# \xe9\n")
+    with pytest.raises(ConfigError, match="UTF-8"):
+        Settings.load(tmp_path / "latin.toml", {})
+
+
+def test_without_a_path_only_the_environment_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """API: `load(None)` takes defaults and the process's environment."""
+    monkeypatch.setenv("LOCUM_SERVER__PORT", "8421")
+    assert Settings.load().server.port == 8421
+    assert Settings.from_mapping({}).server.port == 8420
+
+
+@pytest.mark.parametrize(
+    "server, url",
+    [
+        ({}, "http://127.0.0.1:8420"),
+        ({"host": "0.0.0.0", "api_token": "t"}, "http://127.0.0.1:8420"),
+        ({"host": "::1", "port": 80}, "http://[::1]"),
+        ({"base_url": "https://locum.example/x/"}, "https://locum.example/x"),
+    ],
+)
+def test_own_url(server: dict[str, Any], url: str) -> None:
+    """A9: `self` is reached at base_url, or at the address that locum listens on."""
+    assert Settings.from_mapping({"server": server}).server.own_url == url
+
+
+def test_store_path() -> None:
+    """API: `sqlite:///x` is relative, `sqlite:////x` absolute."""
+    assert Settings.from_mapping({}).store.path == Path("locum.db")
+    settings = Settings.from_mapping({"store": {"url": "sqlite:////var/locum.db"}})
+    assert settings.store.path == Path("/var/locum.db")
