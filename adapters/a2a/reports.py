@@ -33,7 +33,17 @@ from locum.core.report import Artifact, Part, RemoteReport, parts_text
 
 from .extensions import STATUS_METADATA_KEY
 
-__all__ = ["Heard", "Payload", "heard", "json_value", "to_part", "to_report", "to_time", "unwrap"]
+__all__ = [
+    "Heard",
+    "Payload",
+    "heard",
+    "json_number",
+    "json_value",
+    "to_part",
+    "to_report",
+    "to_time",
+    "unwrap",
+]
 
 Payload: TypeAlias = Task | Message | TaskStatusUpdateEvent | TaskArtifactUpdateEvent
 """What an agent can say about its work, as the SDK's own objects."""
@@ -150,9 +160,9 @@ def _status_fields(status: TaskStatus) -> dict[str, Any]:
     remote_at = to_time(status.timestamp) if status.HasField("timestamp") else None
     anomalies: list[str] = []
     if state is None:
-        anomalies.append("state.unknown")
+        anomalies.append("json.state_unknown")
     if remote_at is None and status.HasField("timestamp"):
-        anomalies.append("time.unreadable")
+        anomalies.append("json.timestamp")
     return {
         "state": state,
         "text": parts_text(parts),
@@ -195,7 +205,7 @@ def json_value(value: Value) -> Any:
     """The JSON value of a protobuf one.
 
     Protobuf holds every number as a double, so a whole one cannot be told from `1.0`: it is read as
-    whole (R9). What JSON has no number for is its ProtoJSON name, a text.
+    whole. What JSON has no number for is its ProtoJSON name, a text.
     """
     match value.WhichOneof("kind"):
         case "struct_value":
@@ -207,7 +217,7 @@ def json_value(value: Value) -> Any:
         case "bool_value":
             return value.bool_value
         case "number_value":
-            return _json_number(value.number_value)
+            return json_number(value.number_value)
         case _:
             return None
 
@@ -217,7 +227,8 @@ def _json_object(struct: Struct) -> dict[str, Any]:
     return {name: json_value(struct.fields[name]) for name in sorted(struct.fields)}
 
 
-def _json_number(number: float) -> int | float | str:
+def json_number(number: float) -> int | float | str:
+    """The JSON number that a double stands for: whole when it is (R9), a text when it is none."""
     if math.isnan(number):
         return "NaN"
     if math.isinf(number):

@@ -61,7 +61,7 @@ def test_an_unknown_state_is_no_state(state: Any) -> None:
     frame["status"]["state"] = state
     report = report_of(frame)
     assert report.state is None
-    assert report.anomalies == ("state.unknown",)
+    assert report.anomalies == ("json.state_unknown",)
 
 
 def test_a_task_is_reported_whole() -> None:
@@ -217,7 +217,7 @@ def test_an_impossible_time_leaves_the_event() -> None:
     update.status.timestamp.seconds = 10**15
     report = to_report(update)
     assert (report.state, report.remote_at) == (A2AState.WORKING, None)
-    assert report.anomalies == ("time.unreadable",)
+    assert report.anomalies == ("json.timestamp",)
 
 
 def test_no_time_is_no_anomaly() -> None:
@@ -254,8 +254,8 @@ def test_what_the_wire_mended_is_on_the_report() -> None:
     """K2, H1: repairs are named on the report that they led to, each once."""
     frame = T("WORKING")
     frame["status"]["state"] = 99
-    report = report_of(frame, ("json.kind_frame", "state.unknown", "json.kind_frame"))
-    assert report.anomalies == ("json.kind_frame", "state.unknown")
+    report = report_of(frame, ("json.kind_frame", "json.state_unknown", "json.kind_frame"))
+    assert report.anomalies == ("json.kind_frame", "json.state_unknown")
     assert report_of(T("WORKING"), ("sse.bom",)).anomalies == ("sse.bom",)
 
 
