@@ -5,7 +5,14 @@ from contextlib import asynccontextmanager
 
 import httpx
 from a2a.client import Client, ClientConfig, create_client
-from a2a.types.a2a_pb2 import Message, Part, Role, SendMessageRequest, StreamResponse
+from a2a.types.a2a_pb2 import (
+    Message,
+    Part,
+    Role,
+    SendMessageRequest,
+    StreamResponse,
+    TaskState,
+)
 
 from .frames import Binding
 
@@ -48,8 +55,7 @@ def states(heard: list[StreamResponse]) -> list[str]:
         kind = one.WhichOneof("payload")
         if kind in ("task", "status_update"):
             status = one.task.status if kind == "task" else one.status_update.status
-            state = type(status).DESCRIPTOR.fields_by_name["state"].enum_type.values_by_number
-            named.append(state[status.state].name.removeprefix("TASK_STATE_"))
+            named.append(TaskState.Name(status.state).removeprefix("TASK_STATE_"))
         else:
             named.append("artifact" if kind == "artifact_update" else "message")
     return named
