@@ -1,0 +1,414 @@
+"""The one place that wires the parts together: `Harness`, the facade (DESIGN.md).
+
+It checks what a caller hands in, builds a command, hands it to the journal and wakes the stand-in.
+Order of wiring: settings, store with its projections, registry, supervisor with recovery, faces;
+shut down in reverse.
+"""
+
+import asyncio
+import logging
+import secrets
+import uuid
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from random import Random
+from types import TracebackType
+from typing import Any, Self
+
+from a2a.server.agent_execution import AgentExecutor
+
+from locum.core.commands import Reply, Spawn
+from locum.core.errors import (
+    RequestError,
+    ServerError,
+    SubTaskNotFoundError,
+    SubTasksUnresolvedError,
+)
+from locum.core.events import Envelope, Event, Follows
+from locum.core.lifecycle import A2AState
+from locum.core.report import Part
+from locum.core.times import add_seconds, to_text
+from locum.projections import Notification, SubTaskRow
+
+from .a2a.extensions import TASK_EXTENSION
+from .a2a.registry import Agent, Registry
+from .desk import Office
+from .requests import checked_id, checked_line, checked_parts, checked_text, checked_timeout
+from .settings import Settings
+from .settings_agents import SELF
+from .signals import Signals
+from .store.journal import Journal, Recorded
+from .supervisor import Supervisor
+
+__all__ = ["Harness"]
+
+logger = logging.getLogger("locum")
+
+KEY_SPACE = uuid.UUID("0e2b6f0c-6f2e-4d5b-9d4e-1c1f3a9c7b10")
+"""Name space of the sub-task ids that idempotency keys lead to (C10)."""
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Harness:
+    """locum in a process of yours. `async with Harness(settings) as harness:` starts and ends it.
+
+    `executor` serves the agent `self` (A9). `clock` (an aware datetime) and `random` can be handed
+    in to make runs repeatable. Everything async can be cancelled. The errors are `LocumError`s.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        executor: AgentExecutor | None = None,
+        clock: Callable[[], datetime] = _utc_now,
+        random: Random | None = None,
+    ) -> None:
+        self.settings = settings
+        self.ready = False
+        """True once the store is open and recovery has run."""
+        self._executor = executor
+        self._clock = clock
+        self._random = random or Random()  # noqa: S311 - jitter, not secrets
+        self._signals = Signals()
+        self._stack = AsyncExitStack()
+        self._closing = asyncio.Event()
+        self._journal: Journal
+        self._registry: Registry
+        self._supervisor: Supervisor
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            settings = self.settings
+            self._journal = await stack.enter_async_context(
+                Journal.open(settings.store.url, on_events=self._noted, batch=settings.store.batch)
+            )
+            self._registry = await stack.enter_async_context(
+                Registry(settings, executor=self._executor, clock=self._clock)
+            )
+            office = Office(
+                journal=self._journal,
+                settings=settings.standin,
+                base_url=settings.server.base_url or None,
+                clock=self._clock,
+                random=self._random,
+                agent=self._registry.find,
+            )
+            self._supervisor = await stack.enter_async_context(Supervisor(office))
+            async for slot in self._journal.views.open_slots():
+                self._supervisor.recover(slot.id, slot.parent_id, slot.agent, slot.deadline)
+            stack.push_async_callback(self._stop)
+            self._stack = stack.pop_all()
+        self.ready = True
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._stack.aclose()
+
+    async def _stop(self) -> None:
+        self.ready = False
+        self._closing.set()
+        self._signals.send_all()
+
+    def _noted(self, events: Sequence[tuple[int, Event]]) -> None:
+        self._supervisor.noted(event for _, event in events)
+        for _, event in events:
+            self._signals.send(event.sub_task_id)
+            parent_id = getattr(event, "parent_id", None)
+            desk = self._supervisor.desk(event.sub_task_id)
+            if parent_id or desk:
+                self._signals.send(_parent_key(parent_id or desk.parent_id))
+
+    # --- delegating
+
+    async def spawn(
+        self,
+        parent_id: str,
+        *,
+        agent: str,
+        goal: str,
+        description: str = "",
+        acceptance_criteria: Sequence[str] = (),
+        name: str = "",
+        parts: Sequence[Part | Mapping[str, Any]] = (),
+        actor: str = "api",
+        timeout: float | None = None,
+        idempotency_key: str | None = None,
+        follows: str | None = None,
+        model: str = "",
+        reasoning_effort: str = "",
+        parent_tasks: Sequence[str] = (),
+        correlation_id: str | None = None,
+    ) -> SubTaskRow:
+        """Hand out a piece of work; its row as recorded, before anything was sent (C2).
+
+        `timeout` is in seconds (C11). The same `idempotency_key` for the same parent gives the
+        first sub-task again (C10). `follows` names an ended sub-task of the same agent whose
+        context the new one continues (C14). `model`, `reasoning_effort` and `parent_tasks` go
+        to `self` only (C3). Raises AgentUnknownError, AgentRefusedError, RequestError.
+        """
+        parent_id = checked_id("parent_id", parent_id)
+        key = None if idempotency_key is None else checked_id("idempotency_key", idempotency_key)
+        sub_task_id = self._new_id() if key is None else _id_for(parent_id, key)
+        if key is not None and (known := await self._known(sub_task_id)) is not None:
+            return await self._row(known)
+        goal = checked_text("goal", goal, empty=False)
+        if isinstance(acceptance_criteria, str):
+            raise RequestError("acceptance_criteria: found a text; give a list of texts")
+        criteria = tuple(
+            checked_text(f"acceptance_criteria[{index}]", text)
+            for index, text in enumerate(acceptance_criteria)
+        )
+        seconds = checked_timeout(timeout)
+        accepted = await self._registry.ready(agent)
+        now = to_text(self._clock())
+        recorded = await self._journal.handle(
+            Spawn(
+                sub_task_id=sub_task_id,
+                at=now,
+                actor=checked_line("actor", actor),
+                correlation_id=checked_line(
+                    "correlation_id", correlation_id or secrets.token_hex(16)
+                ),
+                parent_id=parent_id,
+                agent_id=accepted.id,
+                name=checked_line("name", name) or goal.strip().splitlines()[0][:80],
+                goal=goal,
+                description=checked_text("description", description),
+                acceptance_criteria=criteria,
+                parts=checked_parts(parts),
+                message_id=str(uuid.uuid4()),
+                participant_id=self.settings.standin.participant_id,
+                card_digest=accepted.card_digest,
+                envelope=_envelope_for(accepted),
+                model=checked_line("model", model),
+                reasoning_effort=checked_line("reasoning_effort", reasoning_effort),
+                parent_tasks=tuple(checked_id("parent_tasks", one) for one in parent_tasks),
+                follows=await self._follows(follows, accepted.id),
+                deadline=None if seconds is None else add_seconds(now, seconds),
+                idempotency_key=key,
+            )
+        )
+        if recorded.events:
+            self._supervisor.adopt(recorded.sub_task, unsent=True)
+        return await self._row(recorded)
+
+    async def _follows(self, sub_task_id: str | None, agent_id: str) -> Follows | None:
+        if sub_task_id is None:
+            return None
+        before = await self._journal.load(sub_task_id)
+        if before.agent_id != agent_id:
+            raise RequestError(
+                f"follows: sub-task {sub_task_id} is agent {before.agent_id!r}'s, not"
+                f" {agent_id!r}'s; a context is continued with the agent that has it"
+            )
+        if not before.is_resolved:
+            raise RequestError(
+                f"follows: sub-task {sub_task_id} is {before.state}; wait for its end, or reply"
+                " to it"
+            )
+        return Follows(
+            sub_task_id=before.id,
+            remote_task_id=before.remote_task_id,
+            context_id=before.context_id,
+        )
+
+    async def reply(
+        self,
+        sub_task_id: str,
+        text: str = "",
+        *,
+        parts: Sequence[Part | Mapping[str, Any]] = (),
+        question: int | None = None,
+        actor: str = "api",
+        correlation_id: str | None = None,
+    ) -> SubTaskRow:
+        """Answer the open question; its row once the reply is recorded (C12).
+
+        `question` is the version of the row that was answered. Raises SubTaskNotFoundError,
+        NotParkedError, SubTaskResolvedError, StaleQuestionError, RequestError.
+        """
+        checked = checked_parts(parts)
+        text = checked_text("text", text, empty=bool(checked))
+        recorded = await self._journal.handle(
+            Reply(
+                sub_task_id=sub_task_id,
+                at=to_text(self._clock()),
+                actor=checked_line("actor", actor),
+                correlation_id=checked_line("correlation_id", correlation_id or ""),
+                message_id=str(uuid.uuid4()),
+                text=text,
+                parts=checked,
+                question=question,
+            )
+        )
+        pending = recorded.sub_task.reply
+        if pending is not None:
+            self._supervisor.replied(recorded.sub_task, pending.message_id)
+        return await self._row(recorded)
+
+    async def cancel(
+        self,
+        sub_task_id: str,
+        *,
+        reason: str = "",
+        actor: str = "api",
+    ) -> SubTaskRow:
+        """Cancel; the row once it has ended, which takes `cancel_grace` at the most (F2).
+
+        An end that the agent had ready counts. What has ended already is returned as it is.
+        """
+        reason = checked_text("reason", reason, limit=4_000)
+        actor = checked_line("actor", actor)
+        sub_task = await self._journal.load(sub_task_id)
+        if not sub_task.is_resolved:
+            with self._signals.subscribed(sub_task_id) as changed:
+                self._supervisor.cancel(sub_task, actor, reason)
+                while not (await self._journal.load(sub_task_id)).is_resolved:
+                    await self._wait(changed)
+        return await self.sub_task(sub_task_id)
+
+    async def settled(self, sub_task_id: str, timeout: float | None = None) -> SubTaskRow:
+        """The row as soon as the sub-task is terminal or parked. Raises TimeoutError."""
+        return await self._row_when(sub_task_id, lambda row: row.state.is_settled, timeout=timeout)
+
+    async def linked(self, sub_task_id: str, timeout: float | None = None) -> SubTaskRow:
+        """The row as soon as the remote task is known, or the end. Raises TimeoutError."""
+        return await self._row_when(
+            sub_task_id,
+            lambda row: bool(row.remote_task_id) or row.state.is_terminal,
+            timeout=timeout,
+        )
+
+    async def _row_when(
+        self, sub_task_id: str, is_so: Callable[[SubTaskRow], bool], *, timeout: float | None
+    ) -> SubTaskRow:
+        async with asyncio.timeout(timeout):
+            with self._signals.subscribed(sub_task_id) as changed:
+                while not is_so(row := await self.sub_task(sub_task_id)):
+                    await self._wait(changed)
+                return row
+
+    # --- a parent's work
+
+    async def rows(
+        self, parent_id: str, *, state: A2AState | None = None, unresolved: bool | None = None
+    ) -> list[SubTaskRow]:
+        """The parent's sub-tasks in the order of their creation."""
+        return await self._journal.views.rows(parent_id, state=state, unresolved=unresolved)
+
+    async def sub_task(self, sub_task_id: str) -> SubTaskRow:
+        """One row. Raises SubTaskNotFoundError."""
+        await self._journal.views.wait(self._journal.position)
+        row = await self._journal.views.row(sub_task_id)
+        if row is None:
+            raise SubTaskNotFoundError(sub_task_id)
+        return row
+
+    async def events(self, sub_task_id: str) -> tuple[Event, ...]:
+        """The sub-task's events. Raises SubTaskNotFoundError."""
+        return await self._journal.events(sub_task_id)
+
+    async def complete(self, parent_id: str) -> None:
+        """Let the parent complete. Raises SubTasksUnresolvedError while it may not (C8)."""
+        await self._journal.views.wait(self._journal.position)
+        rows = await self.rows(checked_id("parent_id", parent_id), unresolved=True)
+        if rows:
+            raise SubTasksUnresolvedError(parent_id, [row.id for row in rows])
+
+    async def cancel_parent(
+        self, parent_id: str, *, reason: str = "", actor: str = "api"
+    ) -> list[SubTaskRow]:
+        """Cancel all of the parent's unresolved sub-tasks; their rows when they have ended (F5)."""
+        await self._journal.views.wait(self._journal.position)
+        rows = await self.rows(checked_id("parent_id", parent_id), unresolved=True)
+        return await asyncio.gather(
+            *(self.cancel(row.id, reason=reason, actor=actor) for row in rows)
+        )
+
+    async def notes(
+        self, parent_id: str, after: int = 0, limit: int = 100
+    ) -> tuple[list[Notification], int]:
+        """Up to `limit` notifications past the cursor `after`, and the cursor to go on from (E3)."""
+        return await self._journal.views.notes(parent_id, after, limit)
+
+    async def notifications(
+        self, parent_id: str, after: int = 0
+    ) -> AsyncGenerator[Notification, None]:
+        """The parent's notifications past the cursor `after`, for ever; ends when locum stops."""
+        with self._signals.subscribed(_parent_key(parent_id)) as changed:
+            while True:
+                notes, after = await self.notes(parent_id, after)
+                for note in notes:
+                    yield note
+                if not notes:
+                    if self._closing.is_set():
+                        return
+                    await self._wait(changed)
+
+    # --- agents
+
+    def roster(self) -> str:
+        """The agents as a model may read them (section B)."""
+        return self._registry.roster()
+
+    def agents(self) -> list[dict[str, Any]]:
+        """Every configured agent, accepted or refused, with the reason (A3)."""
+        return self._registry.agents()
+
+    # --- for the faces
+
+    def push_accepts(self, sub_task_id: str, tokens: Sequence[str]) -> bool:
+        """True when every token is the sub-task's own (D3)."""
+        return self._supervisor.accepts(sub_task_id, tokens)
+
+    def ring(self, sub_task_id: str, remote_task_id: str, state: A2AState | None) -> bool:
+        """A push with a right token came. False when it is about another task (D5)."""
+        return self._supervisor.ring(sub_task_id, remote_task_id, state)
+
+    # --- inside
+
+    def _new_id(self) -> str:
+        milliseconds = int(self._clock().timestamp() * 1000)
+        return f"st-{milliseconds:012x}{secrets.token_hex(8)}"
+
+    async def _known(self, sub_task_id: str) -> Recorded | None:
+        try:
+            sub_task = await self._journal.load(sub_task_id)
+        except SubTaskNotFoundError:
+            return None
+        return Recorded(sub_task, (), self._journal.position)
+
+    async def _row(self, recorded: Recorded) -> SubTaskRow:
+        await self._journal.views.wait(recorded.position)
+        return await self.sub_task(recorded.sub_task.id)
+
+    async def _wait(self, changed: asyncio.Event) -> None:
+        if self._closing.is_set():
+            raise ServerError("locum is stopping; ask again when it is up.", code="server.stopping")
+        await changed.wait()
+        changed.clear()
+
+
+def _parent_key(parent_id: str) -> str:
+    return f"parent:{parent_id}"
+
+
+def _id_for(parent_id: str, key: str) -> str:
+    return f"st-{uuid.uuid5(KEY_SPACE, f'{len(parent_id)}:{parent_id}:{key}').hex}"
+
+
+def _envelope_for(agent: Agent) -> Envelope:
+    """Which task envelope goes to an agent: the full one to `self` only (C3)."""
+    if TASK_EXTENSION not in agent.extensions:
+        return "none"
+    return "full" if agent.id == SELF else "brief"

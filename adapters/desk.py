@@ -1,0 +1,351 @@
+"""What one stand-in has on its desk: the record, the agent, and what only this process knows.
+
+It hears reports into the journal and asks GetTask; when to do either is decided elsewhere
+(`standin.py`, `watching.py`, `delivery.py`).
+"""
+
+import asyncio
+import hashlib
+import logging
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from random import Random
+
+import msgspec
+
+from locum.core.commands import Command, Fail, Hear, HearLimits
+from locum.core.errors import RemoteCallError
+from locum.core.events import Cause, Watch, WatchMode
+from locum.core.hearing import Verdict, weigh
+from locum.core.lifecycle import A2AState
+from locum.core.policy import Known, Traits
+from locum.core.report import Artifacts, RemoteReport, Source
+from locum.core.subtask import SubTask
+from locum.core.times import to_text
+
+from .a2a.registry import Agent
+from .a2a.remote_agent import AgentClient
+from .pause import Pause
+from .settings import AgentSettings, StandinSettings
+from .store.journal import Journal, Recorded
+
+__all__ = ["Claim", "Desk", "Office"]
+
+logger = logging.getLogger("locum.standin")
+
+FINAL_FOR_WATCH = frozenset({"remote.unauthorized", "remote.version", "remote.extension"})
+"""Refusals of GetTask that will not go away by asking again (S8, C6)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Office:
+    """What all stand-ins of a harness share: the journal, the clock and their sources."""
+
+    journal: Journal
+    settings: StandinSettings
+    base_url: str | None
+    clock: Callable[[], datetime]
+    random: Random
+    agent: Callable[[str], Agent | None]
+
+    def now(self) -> str:
+        """The time to record."""
+        return to_text(self.clock())
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a push said had happened. Never applied; only compared with what GetTask says (D4)."""
+
+    state: A2AState | None
+
+
+class Desk:
+    """One sub-task's desk. Lives as long as the sub-task is open in this process."""
+
+    __slots__ = (
+        "_doubt_at",
+        "_miss_at",
+        "_misses",
+        "_odd",
+        "_tokens",
+        "agent_id",
+        "artifacts",
+        "attention",
+        "backstop",
+        "cancel_reason",
+        "canceller",
+        "claims",
+        "deadline",
+        "due",
+        "gone_streaming",
+        "id",
+        "known",
+        "office",
+        "parent_id",
+        "pause",
+        "recovered",
+        "remote_task_id",
+        "task",
+        "token_digest",
+        "waiting_text",
+    )
+
+    def __init__(self, office: Office, sub_task_id: str, parent_id: str, agent_id: str) -> None:
+        self.office = office
+        self.id = sub_task_id
+        self.parent_id = parent_id
+        self.agent_id = agent_id
+        self.known = Known()
+        self.recovered = False
+        """True until the first look after a restart (I1)."""
+        self.task: asyncio.Task[None] | None = None
+        """The running loop; None while it waits for a push or a reply."""
+        self.attention = asyncio.Event()
+        self.backstop: asyncio.TimerHandle | None = None
+        self.deadline: asyncio.TimerHandle | None = None
+        self.due = False
+        """True when the backstop says that it is time for a look (D8)."""
+        self.remote_task_id = ""
+        self.token_digest: str | None = None
+        self.claims: list[Claim] = []
+        self.canceller: str | None = None
+        self.cancel_reason = ""
+        self.artifacts = Artifacts(limit=office.settings.result_limit)
+        self.gone_streaming = False
+        """True when its stream cannot be read, so that it is polled (S7)."""
+        self.waiting_text: RemoteReport | None = None
+        self.pause = Pause(
+            self.settings.follow_interval, office.settings.follow_backoff, office.random
+        )
+        self._tokens: dict[str, str] = {}
+        self._odd: tuple[str, ...] = ()
+        self._misses = 0
+        self._miss_at = 0.0
+        self._doubt_at: float | None = None
+
+    def note(self, sub_task: SubTask) -> None:
+        """Keep what the doorbell compares a push with."""
+        self.remote_task_id = sub_task.remote_task_id
+        self.token_digest = sub_task.token_digest
+
+    def stop(self) -> None:
+        """End the loop and the timers."""
+        for handle in (self.backstop, self.deadline):
+            if handle is not None:
+                handle.cancel()
+        if self.task is not None:
+            self.task.cancel()
+
+    # --- what it works with
+
+    @property
+    def client(self) -> AgentClient | None:
+        """How the agent is called; None while it is refused or no longer configured."""
+        agent = self.office.agent(self.agent_id)
+        return agent.client if agent else None
+
+    @property
+    def settings(self) -> AgentSettings:
+        """The agent's settings; the defaults when it is no longer configured."""
+        agent = self.office.agent(self.agent_id)
+        return agent.settings if agent else AgentSettings(id=self.agent_id, url="")
+
+    @property
+    def streams(self) -> bool:
+        """True when the agent's streams can be read."""
+        client = self.client
+        return bool(client and client.streaming) and not self.gone_streaming
+
+    @property
+    def traits(self) -> Traits:
+        """What the agent can do."""
+        return Traits(streaming=self.streams)
+
+    def retry_pause(self) -> Pause:
+        """A pause for what is tried again until it goes through (C7, I3)."""
+        standin = self.office.settings
+        return Pause(standin.retry_first, standin.retry_backoff, self.office.random)
+
+    async def load(self) -> SubTask:
+        """The sub-task as recorded now."""
+        return await self.office.journal.load(self.id)
+
+    async def record(self, command: Command) -> Recorded:
+        """Decide and record a command."""
+        return await self.office.journal.handle(command)
+
+    # --- tokens: only their digests are ever recorded (D2)
+
+    def mint_watch(self) -> Watch:
+        """How a parked task of this agent is watched; for push, with a fresh 256-bit token."""
+        updates, client = self.settings.updates, self.client
+        fallback: WatchMode = "follow" if self.streams else "poll"
+        if updates == "off":
+            return Watch(mode="off", fallback="off")
+        can_push = bool(client and client.push and self.office.base_url)
+        if updates == "follow" or not can_push:
+            return Watch(mode=fallback, fallback=fallback)
+        token = secrets.token_urlsafe(32)
+        digest = hashlib.sha256(token.encode()).hexdigest()
+        self._tokens = {digest: token}
+        return Watch(
+            mode="push", fallback=fallback, config_id=f"locum-{self.id}", token_digest=digest
+        )
+
+    def token_for(self, digest: str) -> str | None:
+        """The token of a digest, while this process still has it."""
+        return self._tokens.get(digest)
+
+    # --- what only this process knows
+
+    def mark_unsent(self, message_id: str) -> None:
+        """This message was recorded here and has surely not left yet."""
+        self.known = msgspec.structs.replace(self.known, unsent=message_id)
+
+    def mark_sent(self) -> None:
+        """It may have left: from now on it is looked for before it is sent again."""
+        self.known = msgspec.structs.replace(self.known, unsent="")
+
+    def mark_delivered(self, message_id: str) -> None:
+        """The agent has this reply."""
+        self.known = msgspec.structs.replace(self.known, delivered=message_id, unsent="")
+
+    def mark_registered(self, digest: str) -> None:
+        """The agent has the push config of this digest; its token is not needed here again."""
+        self.known = msgspec.structs.replace(self.known, registered=digest)
+        self._tokens = {}
+
+    def want_cancel(self, actor: str, reason: str) -> None:
+        """Somebody wants the end (F2)."""
+        self.canceller, self.cancel_reason = actor, reason
+        self.known = msgspec.structs.replace(self.known, cancelling=True)
+        self.attention.set()
+
+    # --- hearing
+
+    def take(self, report: RemoteReport) -> RemoteReport:
+        """Take in a report's artifacts and oddities. Once for each report, before it is heard."""
+        odd = (*report.anomalies, *self.artifacts.note(report))
+        for kind in odd:
+            if kind not in self._odd:
+                self._odd = (*self._odd, kind)
+        return msgspec.structs.replace(report, anomalies=self._odd) if self._odd else report
+
+    async def hear(
+        self,
+        report: RemoteReport,
+        *,
+        source: Source,
+        cause: Cause,
+        moved: bool = False,
+        confirmed: bool = False,
+    ) -> Recorded:
+        """Record what a taken report means, if it means anything."""
+        standin = self.office.settings
+        recorded = await self.record(
+            Hear(
+                sub_task_id=self.id,
+                at=self.office.now(),
+                actor=f"agent:{self.agent_id}",
+                cause=cause,
+                report=report,
+                source=source,
+                artifacts=self.artifacts.whole,
+                watch=self.mint_watch(),
+                moved=moved,
+                confirmed=confirmed,
+                limits=HearLimits(
+                    flips=standin.flip_limit,
+                    flip_window=standin.flip_window,
+                    flip_pause=standin.flip_interval,
+                    text_pause=standin.status_interval,
+                    result_bytes=standin.result_limit,
+                ),
+            )
+        )
+        if recorded.events:
+            self.pause.reset()
+            self._odd = ()
+            self._doubt_at = None
+            self.waiting_text = None
+        return recorded
+
+    async def ask(self, *, history: int | None = None) -> RemoteReport | None:
+        """GetTask, taken in but not yet heard. None when it could not be asked.
+
+        A task that the agent says it does not know, twice and `follow_interval` apart, is gone:
+        that is recorded here (D10).
+        """
+        sub_task = await self.load()
+        client = self.client
+        if client is None:
+            return None
+        try:
+            report = await client.get(
+                sub_task.remote_task_id,
+                history=history,
+                participant_id=sub_task.participant_id,
+            )
+        except RemoteCallError as error:
+            await self._missed(error)
+            return None
+        self._misses = 0
+        return self.take(report.report)
+
+    async def fetch(self, cause: Cause) -> Recorded | None:
+        """GetTask, and hear what it says. None when it could not be asked."""
+        report = await self.ask()
+        return None if report is None else await self.judge(report, cause)
+
+    async def judge(self, report: RemoteReport, cause: Cause) -> Recorded:
+        """Hear what GetTask said. A doubt is settled by a second look, an interval later (D7)."""
+        sub_task = await self.load()
+        verdict = weigh(sub_task, report, "get", self.artifacts.whole)
+        confirmed = False
+        if verdict is Verdict.DOUBT:
+            now = asyncio.get_running_loop().time()
+            if self._doubt_at is None:
+                self._doubt_at = now
+            confirmed = now - self._doubt_at >= self.pause.first * 0.9
+        else:
+            self._doubt_at = None
+        if verdict is Verdict.TEXT:
+            self.waiting_text = report
+        return await self.hear(report, source="get", cause=cause, confirmed=confirmed)
+
+    async def _missed(self, error: RemoteCallError) -> None:
+        self.pause.at_least(error.retry_after)
+        logger.info(
+            "sub-task %s: GetTask of agent %s failed (%s): %s",
+            self.id,
+            self.agent_id,
+            error.code,
+            error.message,
+        )
+        is_gone = error.code == "remote.not_found"
+        if not (is_gone or error.code in FINAL_FOR_WATCH or error.code == "remote.too_large"):
+            return
+        now = asyncio.get_running_loop().time()
+        self._misses += 1
+        if self._misses == 1:
+            self._miss_at = now
+        if self._misses < 2 or now - self._miss_at < self.pause.first * 0.9:
+            return
+        await self.record(
+            Fail(
+                sub_task_id=self.id,
+                at=self.office.now(),
+                actor="locum",
+                cause="recheck",
+                code="remote.gone" if is_gone else error.code,
+                text=(
+                    f"The agent no longer knows the task: {error.message}"
+                    if is_gone
+                    else error.message
+                ),
+                anomalies=error.anomalies,
+            )
+        )

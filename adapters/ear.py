@@ -1,0 +1,148 @@
+"""Hearing one stream: which of its events are news, and when GetTask has to say (D7, D12, D16).
+
+The stream is the bell and GetTask the judge. An event is believed when it is live, newer than what
+is known and says all there is to say; otherwise one GetTask decides or completes it.
+"""
+
+import asyncio
+
+import msgspec
+
+from locum.core.events import Cause
+from locum.core.hearing import Verdict, heard_state, question_of, weigh
+from locum.core.lifecycle import A2AState
+from locum.core.report import RemoteReport, Source
+from locum.core.subtask import SubTask
+
+from .desk import Desk
+
+__all__ = ["Ear"]
+
+
+class Ear:
+    """What has been heard on one stream so far.
+
+    `live` says that nothing on the stream is a replay: true for the answer to a message, and for
+    a subscription once its first snapshot has come.
+    """
+
+    def __init__(
+        self, desk: Desk, *, source: Source, cause: Cause, live: bool, moved: bool = False
+    ) -> None:
+        self._desk = desk
+        self._source: Source = source
+        self._cause: Cause = cause
+        self._live = live
+        self._moved = moved
+        self._floor: str | None = None
+
+    async def hear(self, heard: RemoteReport) -> None:
+        """Take one event in and record what it means."""
+        desk = self._desk
+        report = desk.take(heard)
+        sub_task = await desk.load()
+        if sub_task.is_resolved:
+            return
+        is_moving = self._is_moving(sub_task, report)
+        if not sub_task.is_linked or is_moving:
+            sub_task = await self._link(sub_task, report)
+            if sub_task.is_resolved or not sub_task.is_linked:
+                return
+        elif report.kind == "message":
+            await desk.fetch(self._cause)
+            return
+        if report.kind == "artifact":
+            return
+        if report.kind == "task" and not self._live:
+            self._live = True
+            self._floor = report.remote_at
+        if self._floor and report.remote_at and report.remote_at < self._floor:
+            return
+        await self._news(sub_task, report)
+
+    def _is_moving(self, sub_task: SubTask, report: RemoteReport) -> bool:
+        other = report.remote_task_id
+        return self._moved and bool(other) and other != sub_task.remote_task_id
+
+    async def _link(self, sub_task: SubTask, report: RemoteReport) -> SubTask:
+        """Record the remote task at once (C4); a state that may need completing comes after."""
+        state = heard_state(sub_task, report)
+        is_said = report.kind in ("task", "message") or (state is not None and not state.is_settled)
+        first = report if is_said else msgspec.structs.replace(report, state=None)
+        recorded = await self._desk.hear(
+            first, source=self._source, cause=self._cause, moved=self._moved
+        )
+        return recorded.sub_task
+
+    async def _news(self, sub_task: SubTask, report: RemoteReport) -> None:
+        desk = self._desk
+        artifacts = desk.artifacts.whole
+        verdict = weigh(sub_task, report, self._source, artifacts)
+        state = heard_state(sub_task, report)
+        if verdict is Verdict.TEXT:
+            desk.waiting_text = report
+            await desk.hear(report, source=self._source, cause=self._cause)
+            return
+        if verdict not in (Verdict.CHANGE, Verdict.DOUBT) or state is None:
+            return
+        is_believed = verdict is Verdict.CHANGE and self._live
+        if is_believed and self._says_all(sub_task, report, state):
+            await desk.hear(report, source=self._source, cause=self._cause)
+            return
+        await self._judge(report, state, is_believed=is_believed)
+
+    def _says_all(self, sub_task: SubTask, report: RemoteReport, state: A2AState) -> bool:
+        if state.is_terminal:
+            return report.kind == "task"
+        if state.is_parked:
+            words, parts = question_of(sub_task, report, ())
+            return bool(words or parts)
+        return True
+
+    async def _judge(self, report: RemoteReport, state: A2AState, *, is_believed: bool) -> None:
+        """One GetTask decides a doubt, or completes what was believed."""
+        desk = self._desk
+        said = await self._ask(state, patiently=is_believed and state.is_terminal)
+        if said is None:
+            if is_believed:
+                await desk.hear(report, source=self._source, cause=self._cause)
+            return
+        self._live = True
+        self._floor = said.remote_at or self._floor
+        sub_task = await desk.load()
+        said_state = heard_state(sub_task, said)
+        if said_state is state:
+            await desk.judge(_completed(said, report), self._cause)
+            return
+        is_newer = bool(said.remote_at and report.remote_at and said.remote_at > report.remote_at)
+        said_the_end = said_state is not None and said_state.is_terminal
+        if not is_believed or is_newer or said_the_end:
+            await desk.judge(said, self._cause)
+            return
+        # GetTask has not caught up with what the agent said live: its word stands (K5).
+        await desk.hear(report, source=self._source, cause=self._cause)
+
+    async def _ask(self, state: A2AState, *, patiently: bool) -> RemoteReport | None:
+        said = await self._desk.ask()
+        if not patiently:
+            return said
+        for pause in self._desk.office.settings.push_recheck:
+            sub_task = await self._desk.load()
+            if said is not None:
+                heard = heard_state(sub_task, said)
+                if heard is not None and heard.is_terminal:
+                    return said
+            if sub_task.is_resolved:
+                return None
+            await asyncio.sleep(pause)
+            said = await self._desk.ask()
+        return said
+
+
+def _completed(said: RemoteReport, report: RemoteReport) -> RemoteReport:
+    """What GetTask said, with the words that only the stream had (Q10, Q11)."""
+    if said.parts or said.text:
+        return said
+    return msgspec.structs.replace(
+        said, text=report.text, parts=report.parts, message_id=report.message_id
+    )

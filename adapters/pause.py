@@ -1,0 +1,38 @@
+"""How long to wait before asking an agent again: jittered, doubling, honouring Retry-After (D6)."""
+
+from random import Random
+
+__all__ = ["Pause"]
+
+
+class Pause:
+    """A growing pause, in seconds: from `first`, doubled at each step, up to `most`."""
+
+    __slots__ = ("_floor", "_next", "_random", "first", "most")
+
+    def __init__(self, first: float, most: float, random: Random) -> None:
+        self.first = first
+        self.most = most
+        self._random = random
+        self._next = first
+        self._floor = 0.0
+
+    def reset(self) -> None:
+        """Something changed: begin again at `first`."""
+        self._next = self.first
+        self._floor = 0.0
+
+    def at_least(self, seconds: float | None) -> None:
+        """Make the next pause no shorter than what the agent asked for (Retry-After)."""
+        self._floor = max(self._floor, seconds or 0.0)
+
+    def step(self) -> float:
+        """The next pause: within ±10 % of the nominal one, so that agents are not asked in step."""
+        nominal, self._next = self._next, min(self._next * 2, max(self.most, self.first))
+        floor, self._floor = self._floor, 0.0
+        return max(nominal * self._random.uniform(0.9, 1.1), floor)
+
+    def steady(self) -> float:
+        """A pause of `first` that does not grow (polling, D8)."""
+        floor, self._floor = self._floor, 0.0
+        return max(self.first * self._random.uniform(0.9, 1.1), floor)

@@ -1,0 +1,200 @@
+"""The supervisor: every open sub-task's desk, its running loop or its timer, and recovery (I1).
+
+A parked sub-task that waits for a push is a desk and a timer, no task. It decides nothing about a
+sub-task; that is the policy's business.
+"""
+
+import asyncio
+import hashlib
+import hmac
+import logging
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import Self
+
+from locum.core.errors import LocumError
+from locum.core.events import Event, Linked, Parked, PushRevoked, Resolved
+from locum.core.lifecycle import A2AState
+from locum.core.subtask import SubTask
+from locum.core.times import seconds_between
+
+from .desk import Claim, Desk, Office
+from .standin import work
+
+__all__ = ["Supervisor"]
+
+logger = logging.getLogger("locum.supervisor")
+
+RESTART_FIRST = 0.5
+RESTART_MOST = 60.0
+"""Seconds before a loop that failed is started again: growing from the first to the most."""
+
+
+class Supervisor:
+    """Owns all loops in one task group. `async with` starts and ends it."""
+
+    def __init__(self, office: Office) -> None:
+        self._office = office
+        self._desks: dict[str, Desk] = {}
+        self._stop = asyncio.Event()
+        self._ready = asyncio.Event()
+        self._group: asyncio.TaskGroup | None = None
+        self._main: asyncio.Task[None] | None = None
+        self.failures = 0
+        """How often a loop met an error that it could not turn into a record."""
+
+    async def __aenter__(self) -> Self:
+        self._main = asyncio.create_task(self._run(), name="locum-supervisor")
+        await self._ready.wait()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        assert self._main is not None, "left before it was entered"
+        self._stop.set()
+        await self._main
+
+    async def _run(self) -> None:
+        # One task enters and leaves the group, whichever task enters and leaves the harness.
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            self._ready.set()
+            await self._stop.wait()
+            self._group = None
+            for desk in self._desks.values():
+                desk.stop()
+
+    # --- desks
+
+    def adopt(self, sub_task: SubTask, *, unsent: bool = False) -> Desk:
+        """Take a sub-task on that was recorded just now, or that another process left."""
+        desk = self._desks.get(sub_task.id)
+        if desk is None:
+            desk = Desk(self._office, sub_task.id, sub_task.parent_id, sub_task.agent_id)
+            self._desks[sub_task.id] = desk
+            self._set_deadline(desk, sub_task.deadline)
+        if unsent:
+            desk.mark_unsent(sub_task.message_id)
+        desk.note(sub_task)
+        self.wake(desk)
+        return desk
+
+    def replied(self, sub_task: SubTask, message_id: str) -> None:
+        """A reply was recorded here and has not left yet."""
+        desk = self.adopt(sub_task)
+        desk.mark_unsent(message_id)
+        self.wake(desk)
+
+    def cancel(self, sub_task: SubTask, actor: str, reason: str) -> None:
+        """Somebody wants the end of it (F2)."""
+        desk = self.adopt(sub_task)
+        desk.want_cancel(actor, reason)
+        self.wake(desk)
+
+    def recover(
+        self, sub_task_id: str, parent_id: str, agent_id: str, deadline: str | None
+    ) -> None:
+        """Take up a sub-task that was open when locum stopped (I1)."""
+        if sub_task_id in self._desks:
+            return
+        desk = Desk(self._office, sub_task_id, parent_id, agent_id)
+        desk.recovered = True
+        self._desks[sub_task_id] = desk
+        self._set_deadline(desk, deadline)
+        self.wake(desk)
+
+    def desk(self, sub_task_id: str) -> Desk | None:
+        """The desk of an open sub-task, or None."""
+        return self._desks.get(sub_task_id)
+
+    def wake(self, desk: Desk) -> None:
+        """Something came up: the running loop lets go of what it does, or a new one starts."""
+        desk.attention.set()
+        if desk.task is None and self._group is not None:
+            desk.task = self._group.create_task(self._stand_in(desk), name=f"locum-{desk.id}")
+
+    # --- the doorbell (D3)
+
+    def accepts(self, sub_task_id: str, tokens: Sequence[str]) -> bool:
+        """True when every one of `tokens` is the sub-task's, and there is one; constant time."""
+        desk = self._desks.get(sub_task_id)
+        expected = (desk.token_digest if desk else None) or "0" * 64
+        matches = bool(tokens) and desk is not None and desk.token_digest is not None
+        for token in tokens:
+            digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
+            matches &= hmac.compare_digest(digest, expected)
+        return matches
+
+    def ring(self, sub_task_id: str, remote_task_id: str, state: A2AState | None) -> bool:
+        """Wake the stand-in. False when the push is about another task than the linked one."""
+        desk = self._desks.get(sub_task_id)
+        if desk is None or desk.token_digest is None or remote_task_id != desk.remote_task_id:
+            return False
+        desk.claims.append(Claim(state))
+        del desk.claims[:-8]
+        self.wake(desk)
+        return True
+
+    def noted(self, events: Iterable[Event]) -> None:
+        """Keep what the doorbell compares with up to date with what was recorded."""
+        for event in events:
+            desk = self._desks.get(event.sub_task_id)
+            if desk is None:
+                continue
+            match event:
+                case Linked():
+                    desk.remote_task_id = event.remote_task_id
+                case Parked() if event.watch.token_digest:
+                    desk.token_digest = event.watch.token_digest
+                case Resolved() | PushRevoked():
+                    desk.token_digest = None
+                case _:
+                    pass
+
+    # --- loops and timers
+
+    async def _stand_in(self, desk: Desk) -> None:
+        pause = RESTART_FIRST
+        while True:
+            try:
+                sub_task = await work(desk)
+            except LocumError as error:
+                self.failures += 1
+                logger.warning("sub-task %s: %s (%s)", desk.id, error.message, error.code)
+            except Exception:
+                self.failures += 1
+                logger.exception("sub-task %s: its stand-in failed and starts again", desk.id)
+            else:
+                if desk.attention.is_set():
+                    continue
+                self._put_down(desk, sub_task)
+                return
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, RESTART_MOST)
+
+    def _put_down(self, desk: Desk, sub_task: SubTask) -> None:
+        desk.task = None
+        if sub_task.is_resolved:
+            desk.stop()
+            del self._desks[desk.id]
+            return
+        if sub_task.watch is not None and sub_task.watch.mode == "push":
+            loop = asyncio.get_running_loop()
+            spread = self._office.random.uniform(0.9, 1.0)
+            backstop = self._office.settings.push_backstop * spread
+            desk.backstop = loop.call_later(backstop, self._look, desk)
+
+    def _look(self, desk: Desk) -> None:
+        desk.due = True
+        self.wake(desk)
+
+    def _set_deadline(self, desk: Desk, deadline: str | None) -> None:
+        if deadline is None:
+            return
+        left = max(seconds_between(self._office.now(), deadline), 0.0)
+        loop = asyncio.get_running_loop()
+        desk.deadline = loop.call_later(left + 0.001, self.wake, desk)
