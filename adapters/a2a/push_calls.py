@@ -1,7 +1,6 @@
 """The calls about a task's push configs (D2, F1). The tokens that they carry are in no error."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 from a2a.client.client import Client
 from a2a.types.a2a_pb2 import (
@@ -110,20 +109,14 @@ class PushCalls:
         *,
         participant_id: str | None = None,
         timeout: float | None = None,
-    ) -> Literal["deleted", "gone"]:
-        """Delete a push config (F1); `gone` when the agent knows no such config, or task, any more."""
-        try:
-            await self._caller.ask(
-                "DeleteTaskPushNotificationConfig",
-                self._plain.delete_task_push_notification_config,
-                DeleteTaskPushNotificationConfigRequest(task_id=task_id, id=config_id),
-                task_id=task_id,
-                config_id=config_id,
-                participant_id=participant_id,
-                timeout=timeout,
-            )
-        except RemoteCallError as error:
-            if error.code != "remote.not_found":
-                raise
-            return "gone"
-        return "deleted"
+    ) -> None:
+        """Delete a push config (F1). `remote.not_found` when the agent has no such config or task."""
+        await self._caller.ask(
+            "DeleteTaskPushNotificationConfig",
+            self._plain.delete_task_push_notification_config,
+            DeleteTaskPushNotificationConfigRequest(task_id=task_id, id=config_id),
+            task_id=task_id,
+            config_id=config_id,
+            participant_id=participant_id,
+            timeout=timeout,
+        )
