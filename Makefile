@@ -13,7 +13,7 @@ RUN_TESTS := $(BIN)/python -m pytest
 # Each of two workers takes whole files, so that what a file starts is started once.
 PARALLEL := -n 2 --dist loadfile
 
-.PHONY: help demo test check interop bench fuzz lock clean
+.PHONY: help demo test check interop bench fuzz lock clean python
 
 help:
 	@echo "make demo     see locum do its whole job against an agent in another process"
@@ -71,6 +71,9 @@ NEW_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3.14 python3; do \
 	if $$python -c '$(NEW_ENOUGH)' >/dev/null 2>&1; then echo $$python; break; fi; done)
 
+python:
+	@echo $(PYTHON)
+
 ifneq ($(shell cat $(READY) 2>/dev/null),$(CURDIR))
 .PHONY: $(READY)
 endif
@@ -84,6 +87,6 @@ $(READY): requirements.lock pyproject.toml
 		echo "Setting up .venv with $(PYTHON) …"; \
 		$(PYTHON) -m venv --clear .venv; \
 	fi
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@echo "$(CURDIR)" >$@
