@@ -1,6 +1,6 @@
 """The answers of one streamed call, one after another, until there is no more to hear (K5, C5)."""
 
-from .asked import AskedTask
+from .about import AskedTask
 from .calling import Call
 from .reports import Heard, heard, unwrap
 from .sdk_stream import SdkStream

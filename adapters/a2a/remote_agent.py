@@ -26,7 +26,7 @@ from a2a.utils.constants import PROTOCOL_VERSION_1_0
 
 from locum.core.lifecycle import A2AState
 
-from .asked import AskedTask
+from .about import AskedTask
 from .calling import Caller
 from .finding import Page, find_task
 from .interface import Interface
