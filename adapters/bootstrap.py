@@ -16,7 +16,10 @@ from random import Random
 from types import TracebackType
 from typing import Any, Self
 
+import msgspec
 from a2a.server.agent_execution import AgentExecutor
+from litestar import Litestar
+from litestar.types import ASGIApp
 
 from locum.core.commands import Reply, Spawn
 from locum.core.errors import (
@@ -40,6 +43,7 @@ from .settings_agents import SELF
 from .signals import Signals
 from .store.journal import Journal, Recorded
 from .supervisor import Supervisor
+from .web.app import build_app
 
 __all__ = ["Harness"]
 
@@ -69,6 +73,8 @@ class Harness:
         random: Random | None = None,
     ) -> None:
         self.settings = settings
+        self.is_open = False
+        """True from entering the harness until leaving it."""
         self.ready = False
         """True once the store is open and recovery has run."""
         self._executor = executor
@@ -101,9 +107,9 @@ class Harness:
             self._supervisor = await stack.enter_async_context(Supervisor(office))
             async for slot in self._journal.views.open_slots():
                 self._supervisor.recover(slot.id, slot.parent_id, slot.agent, slot.deadline)
-            stack.push_async_callback(self._stop)
+            stack.callback(self.stop_waiting)
             self._stack = stack.pop_all()
-        self.ready = True
+        self.is_open = self.ready = True
         return self
 
     async def __aexit__(
@@ -112,9 +118,13 @@ class Harness:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self._stack.aclose()
+        try:
+            await self._stack.aclose()
+        finally:
+            self.is_open = False
 
-    async def _stop(self) -> None:
+    def stop_waiting(self) -> None:
+        """Take no more work and let go of everybody who waits; the end comes with `async with`."""
         self.ready = False
         self._closing.set()
         self._signals.send_all()
@@ -259,9 +269,10 @@ class Harness:
     async def cancel(
         self,
         sub_task_id: str,
-        *,
         reason: str = "",
+        *,
         actor: str = "api",
+        correlation_id: str | None = None,
     ) -> SubTaskRow:
         """Cancel; the row once it has ended, which takes `cancel_grace` at the most (F2).
 
@@ -272,7 +283,7 @@ class Harness:
         sub_task = await self._journal.load(sub_task_id)
         if not sub_task.is_resolved:
             with self._signals.subscribed(sub_task_id) as changed:
-                self._supervisor.cancel(sub_task, actor, reason)
+                self._supervisor.cancel(sub_task, actor, reason, correlation_id or "")
                 while not (await self._journal.load(sub_task_id)).is_resolved:
                     await self._wait(changed)
         return await self.sub_task(sub_task_id)
@@ -301,7 +312,7 @@ class Harness:
     # --- a parent's work
 
     async def rows(
-        self, parent_id: str, *, state: A2AState | None = None, unresolved: bool | None = None
+        self, parent_id: str, state: A2AState | None = None, unresolved: bool | None = None
     ) -> list[SubTaskRow]:
         """The parent's sub-tasks in the order of their creation."""
         return await self._journal.views.rows(parent_id, state=state, unresolved=unresolved)
@@ -314,11 +325,13 @@ class Harness:
             raise SubTaskNotFoundError(sub_task_id)
         return row
 
-    async def events(self, sub_task_id: str) -> tuple[Event, ...]:
-        """The sub-task's events. Raises SubTaskNotFoundError."""
-        return await self._journal.events(sub_task_id)
+    async def events(self, sub_task_id: str) -> list[dict[str, Any]]:
+        """The sub-task's events as JSON values, in order (H1). Raises SubTaskNotFoundError."""
+        return [msgspec.to_builtins(event) for event in await self._journal.events(sub_task_id)]
 
-    async def complete(self, parent_id: str) -> None:
+    async def complete(
+        self, parent_id: str, *, actor: str = "api", correlation_id: str | None = None
+    ) -> None:
         """Let the parent complete. Raises SubTasksUnresolvedError while it may not (C8)."""
         await self._journal.views.wait(self._journal.position)
         rows = await self.rows(checked_id("parent_id", parent_id), unresolved=True)
@@ -326,13 +339,21 @@ class Harness:
             raise SubTasksUnresolvedError(parent_id, [row.id for row in rows])
 
     async def cancel_parent(
-        self, parent_id: str, *, reason: str = "", actor: str = "api"
+        self,
+        parent_id: str,
+        reason: str = "",
+        *,
+        actor: str = "api",
+        correlation_id: str | None = None,
     ) -> list[SubTaskRow]:
         """Cancel all of the parent's unresolved sub-tasks; their rows when they have ended (F5)."""
         await self._journal.views.wait(self._journal.position)
         rows = await self.rows(checked_id("parent_id", parent_id), unresolved=True)
         return await asyncio.gather(
-            *(self.cancel(row.id, reason=reason, actor=actor) for row in rows)
+            *(
+                self.cancel(row.id, reason, actor=actor, correlation_id=correlation_id)
+                for row in rows
+            )
         )
 
     async def notes(
@@ -365,15 +386,30 @@ class Harness:
         """Every configured agent, accepted or refused, with the reason (A3)."""
         return self._registry.agents()
 
+    def asgi_app(self) -> Litestar:
+        """The HTTP API, to be served or mounted while the harness is entered."""
+        return build_app(self)
+
     # --- for the faces
 
     def push_accepts(self, sub_task_id: str, tokens: Sequence[str]) -> bool:
         """True when every token is the sub-task's own (D3)."""
         return self._supervisor.accepts(sub_task_id, tokens)
 
-    def ring(self, sub_task_id: str, remote_task_id: str, state: A2AState | None) -> bool:
+    def ring(
+        self,
+        sub_task_id: str,
+        remote_task_id: str,
+        claimed_state: A2AState | None,
+        anomalies: Sequence[str] = (),
+    ) -> bool:
         """A push with a right token came. False when it is about another task (D5)."""
-        return self._supervisor.ring(sub_task_id, remote_task_id, state)
+        return self._supervisor.ring(sub_task_id, remote_task_id, claimed_state, anomalies)
+
+    @property
+    def self_routes(self) -> ASGIApp | None:
+        """The A2A routes of `self`, or None when it is not configured (A9)."""
+        return None if self._self_agent is None else self._self_agent.app
 
     # --- inside
 

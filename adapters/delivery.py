@@ -17,10 +17,11 @@ from locum.core.subtask import SubTask
 from locum.core.times import parse_time
 
 from .a2a.envelope import brief_message, reply_message
-from .a2a.remote_agent import AgentClient, Heard
+from .a2a.remote_agent import AgentClient
+from .a2a.reports import Heard
 from .desk import Desk
 from .ear import Ear
-from .pump import EndOfStream, Pump, pumped
+from .pump import StreamEndedError, pumped
 
 __all__ = ["deliver_brief", "deliver_reply"]
 
@@ -96,7 +97,7 @@ async def _send(desk: Desk, client: AgentClient, give_up: float) -> None:
                 if now.is_resolved or (now.is_linked and now.state is not A2AState.SUBMITTED):
                     return
                 heard = await pump.next(desk.office.settings.quiet_check)
-    except (EndOfStream, TimeoutError):
+    except (StreamEndedError, TimeoutError):
         return
 
 
@@ -225,7 +226,7 @@ async def _send_reply(desk: Desk, client: AgentClient, sub_task: SubTask) -> Non
                 timeout = desk.office.settings.quiet_check
                 if await _moved_on(desk, sub_task, heard):
                     return
-        except (EndOfStream, TimeoutError):
+        except (StreamEndedError, TimeoutError):
             if answered:
                 return
             raise RemoteCallError(
@@ -248,7 +249,8 @@ async def _moved_on(desk: Desk, before: SubTask, heard: Heard) -> bool:
 async def _is_missing(desk: Desk, sub_task: SubTask) -> bool:
     """True when the reply is surely not there and the task still waits for one (I3)."""
     client, pending = desk.client, sub_task.reply
-    assert client is not None and pending is not None, "only a pending reply is looked for"
+    assert client is not None, "it was there a moment ago"
+    assert pending is not None, "only a pending reply is looked for"
     said = await client.get(
         sub_task.remote_task_id,
         history=HISTORY,

@@ -8,20 +8,21 @@ import asyncio
 import hashlib
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from random import Random
 
 import msgspec
 
+from locum.core.artifacts import Artifacts
 from locum.core.commands import Command, Fail, Hear, HearLimits
 from locum.core.errors import RemoteCallError
 from locum.core.events import Cause, Watch, WatchMode
 from locum.core.hearing import Verdict, weigh
 from locum.core.lifecycle import A2AState
 from locum.core.policy import Known, Traits
-from locum.core.report import Artifacts, RemoteReport, Source
+from locum.core.report import RemoteReport, Source
 from locum.core.subtask import SubTask
 from locum.core.times import to_text
 
@@ -31,7 +32,7 @@ from .pause import Pause
 from .settings import AgentSettings, StandinSettings
 from .store.journal import Journal, Recorded
 
-__all__ = ["Claim", "Desk", "Office"]
+__all__ = ["CancelWish", "Claim", "Desk", "Office"]
 
 logger = logging.getLogger("locum.standin")
 
@@ -56,6 +57,15 @@ class Office:
 
 
 @dataclass(frozen=True, slots=True)
+class CancelWish:
+    """Who wants the end of a sub-task, and why."""
+
+    actor: str
+    reason: str
+    correlation_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """What a push said had happened. Never applied; only compared with what GetTask says (D4)."""
 
@@ -75,12 +85,11 @@ class Desk:
         "artifacts",
         "attention",
         "backstop",
-        "cancel_reason",
-        "canceller",
         "claims",
         "deadline",
         "due",
         "gone_streaming",
+        "held",
         "id",
         "known",
         "office",
@@ -91,6 +100,7 @@ class Desk:
         "task",
         "token_digest",
         "waiting_text",
+        "wish",
     )
 
     def __init__(self, office: Office, sub_task_id: str, parent_id: str, agent_id: str) -> None:
@@ -111,11 +121,12 @@ class Desk:
         self.remote_task_id = ""
         self.token_digest: str | None = None
         self.claims: list[Claim] = []
-        self.canceller: str | None = None
-        self.cancel_reason = ""
+        self.wish: CancelWish | None = None
         self.artifacts = Artifacts(limit=office.settings.result_limit)
         self.gone_streaming = False
         """True when its stream cannot be read, so that it is polled (S7)."""
+        self.held = False
+        """True when a change was heard that may not be recorded yet (D15)."""
         self.waiting_text: RemoteReport | None = None
         self.pause = Pause(
             self.settings.follow_interval, office.settings.follow_backoff, office.random
@@ -218,9 +229,9 @@ class Desk:
         self.known = msgspec.structs.replace(self.known, registered=digest)
         self._tokens = {}
 
-    def want_cancel(self, actor: str, reason: str) -> None:
-        """Somebody wants the end (F2)."""
-        self.canceller, self.cancel_reason = actor, reason
+    def want_cancel(self, wish: CancelWish) -> None:
+        """Somebody wants the end (F2). The first wish is the one that is recorded."""
+        self.wish = self.wish or wish
         self.known = msgspec.structs.replace(self.known, cancelling=True)
         self.attention.set()
 
@@ -228,11 +239,12 @@ class Desk:
 
     def take(self, report: RemoteReport) -> RemoteReport:
         """Take in a report's artifacts and oddities. Once for each report, before it is heard."""
-        odd = (*report.anomalies, *self.artifacts.note(report))
-        for kind in odd:
-            if kind not in self._odd:
-                self._odd = (*self._odd, kind)
+        self.notice((*report.anomalies, *self.artifacts.note(report)))
         return msgspec.structs.replace(report, anomalies=self._odd) if self._odd else report
+
+    def notice(self, anomalies: Iterable[str]) -> None:
+        """Keep what was odd for the event that it leads to (K2)."""
+        self._odd = (*self._odd, *(kind for kind in anomalies if kind not in self._odd))
 
     async def hear(
         self,
@@ -265,6 +277,9 @@ class Desk:
                     result_bytes=standin.result_limit,
                 ),
             )
+        )
+        self.held = not recorded.events and (
+            weigh(recorded.sub_task, report, source, self.artifacts.whole) is Verdict.CHANGE
         )
         if recorded.events:
             self.pause.reset()

@@ -126,8 +126,9 @@ async def _end(desk: Desk, action: CancelRemote, *, confirmed: bool) -> None:
         Cancel(
             sub_task_id=desk.id,
             at=now,
-            actor=desk.canceller or "locum",
-            text=desk.cancel_reason,
+            actor=desk.wish.actor if desk.wish else "locum",
+            correlation_id=desk.wish.correlation_id if desk.wish else "",
+            text=desk.wish.reason if desk.wish else "",
             confirmed=confirmed,
         )
     )

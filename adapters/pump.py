@@ -10,14 +10,14 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import Generic, TypeVar
 
-__all__ = ["EndOfStream", "Pump", "pumped"]
+__all__ = ["Pump", "StreamEndedError", "pumped"]
 
 T = TypeVar("T")
 DEPTH = 4
 """How many items may wait: enough to keep reading, few enough to stay small (J3)."""
 
 
-class EndOfStream(Exception):
+class StreamEndedError(Exception):
     """The generator is through."""
 
 
@@ -31,7 +31,7 @@ class Pump(Generic[T]):
         """The next item.
 
         Raises TimeoutError after `timeout` seconds without one (nothing is lost: ask again),
-        EndOfStream at the end, and whatever the generator raised.
+        StreamEndedError at the end, and whatever the generator raised.
         """
         async with asyncio.timeout(timeout):
             item = await self._queue.get()
@@ -53,7 +53,7 @@ async def pumped(source: AsyncGenerator[T, None]) -> AsyncIterator[Pump[T]]:
         except Exception as error:  # noqa: BLE001 - it is handed to the reader, who raises it
             await queue.put(error)
         else:
-            await queue.put(EndOfStream())
+            await queue.put(StreamEndedError())
 
     task = asyncio.create_task(read())
     try:

@@ -5,7 +5,6 @@ JSON carries, parts with exactly one content.
 """
 
 import base64
-import binascii
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,6 +28,7 @@ ID_LIMIT = 200
 LINE_LIMIT = 200
 TEXT_LIMIT = 1_000_000
 PARTS_LIMIT = 1_000
+PART_LIMIT = 2**26
 TIMEOUT_LIMIT = 366 * 86_400.0
 """The longest timeout of a sub-task, in seconds."""
 
@@ -92,42 +92,38 @@ def checked_parts(parts: Sequence[Part | Mapping[str, Any]]) -> tuple[Part, ...]
 
 
 def _part(field: str, given: Part | Mapping[str, Any]) -> Part:
-    if isinstance(given, Part):
-        part = given
-    elif isinstance(given, Mapping):
-        fields = dict(given)
-        if isinstance(fields.get("raw"), bytes | bytearray):
-            fields["raw"] = base64.b64encode(fields["raw"]).decode()
-        unknown = set(fields) - set(Part.__struct_fields__)
-        if unknown:
-            raise RequestError(
-                f"{field}: unknown {', '.join(sorted(map(repr, unknown)))}; a part has one of"
-                " text, data, raw and url, and may have media_type, filename and metadata"
-            )
-        try:
-            part = msgspec.convert(fields, Part)
-        except msgspec.ValidationError as error:
-            raise RequestError(f"{field}: {error}") from error
-    else:
-        raise RequestError(f"{field}: found {type(given).__name__}; give a mapping")
+    part = given if isinstance(given, Part) else _converted(field, given)
     contents = (part.text, part.data, part.raw, part.url)
     if sum(content is not UNSET for content in contents) != 1:
         raise RequestError(f"{field}: give exactly one of text, data, raw and url")
     for name in ("text", "raw", "url", "media_type", "filename"):
         value = getattr(part, name)
         if isinstance(value, str):
-            checked_text(f"{field}.{name}", value, limit=2**26)
-    if isinstance(part.raw, str):
-        try:
-            base64.b64decode(part.raw, validate=True)
-        except (binascii.Error, ValueError) as error:
-            raise RequestError(f"{field}.raw: found no base64 ({error}); encode it") from error
+            checked_text(f"{field}.{name}", value, limit=PART_LIMIT)
     try:
+        # What cannot be stored, or what A2A cannot carry, is refused now, not when it goes out.
         msgspec.json.encode(part)
-        # What A2A cannot carry is refused now, not when the brief goes out.
         to_wire_part(part)
-    except RequestError:
-        raise
+    except RequestError as error:
+        raise RequestError(f"{field}: {error.message}") from error
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise RequestError(f"{field}: it cannot be sent as JSON ({error})") from error
     return part
+
+
+def _converted(field: str, given: object) -> Part:
+    if not isinstance(given, Mapping):
+        raise RequestError(f"{field}: found {type(given).__name__}; give a mapping")
+    fields = dict(given)
+    if isinstance(fields.get("raw"), bytes | bytearray):
+        fields["raw"] = base64.b64encode(fields["raw"]).decode()
+    unknown = set(fields) - set(Part.__struct_fields__)
+    if unknown:
+        raise RequestError(
+            f"{field}: unknown {', '.join(sorted(map(repr, unknown)))}; a part has one of text,"
+            " data, raw and url, and may have media_type, filename and metadata"
+        )
+    try:
+        return msgspec.convert(fields, Part)
+    except msgspec.ValidationError as error:
+        raise RequestError(f"{field}: {error}") from error

@@ -18,13 +18,15 @@ from locum.core.lifecycle import A2AState
 from locum.core.subtask import SubTask
 from locum.core.times import seconds_between
 
-from .desk import Claim, Desk, Office
+from .desk import CancelWish, Claim, Desk, Office
 from .standin import work
 
 __all__ = ["Supervisor"]
 
 logger = logging.getLogger("locum.supervisor")
 
+CLAIMS_KEPT = 8
+"""How many pushes that were not looked at yet are told apart; only the latest one counts."""
 RESTART_FIRST = 0.5
 RESTART_MOST = 60.0
 """Seconds before a loop that failed is started again: growing from the first to the most."""
@@ -89,10 +91,10 @@ class Supervisor:
         desk.mark_unsent(message_id)
         self.wake(desk)
 
-    def cancel(self, sub_task: SubTask, actor: str, reason: str) -> None:
+    def cancel(self, sub_task: SubTask, actor: str, reason: str, correlation_id: str) -> None:
         """Somebody wants the end of it (F2)."""
         desk = self.adopt(sub_task)
-        desk.want_cancel(actor, reason)
+        desk.want_cancel(CancelWish(actor, reason, correlation_id))
         self.wake(desk)
 
     def recover(
@@ -129,13 +131,25 @@ class Supervisor:
             matches &= hmac.compare_digest(digest, expected)
         return matches
 
-    def ring(self, sub_task_id: str, remote_task_id: str, state: A2AState | None) -> bool:
-        """Wake the stand-in. False when the push is about another task than the linked one."""
+    def ring(
+        self,
+        sub_task_id: str,
+        remote_task_id: str,
+        state: A2AState | None,
+        anomalies: Sequence[str] = (),
+    ) -> bool:
+        """Wake the stand-in. False when the push is about another task than the linked one.
+
+        A body that names no task is taken for the linked one's: its token says so.
+        """
         desk = self._desks.get(sub_task_id)
-        if desk is None or desk.token_digest is None or remote_task_id != desk.remote_task_id:
+        if desk is None or desk.token_digest is None:
+            return False
+        if remote_task_id and remote_task_id != desk.remote_task_id:
             return False
         desk.claims.append(Claim(state))
-        del desk.claims[:-8]
+        del desk.claims[:-CLAIMS_KEPT]
+        desk.notice(anomalies)
         self.wake(desk)
         return True
 
@@ -185,8 +199,10 @@ class Supervisor:
         if sub_task.watch is not None and sub_task.watch.mode == "push":
             loop = asyncio.get_running_loop()
             spread = self._office.random.uniform(0.9, 1.0)
-            backstop = self._office.settings.push_backstop * spread
-            desk.backstop = loop.call_later(backstop, self._look, desk)
+            standin = self._office.settings
+            # A change that was heard but may not be recorded yet is looked at again soon (D15).
+            wait = standin.flip_interval if desk.held else standin.push_backstop
+            desk.backstop = loop.call_later(wait * spread, self._look, desk)
 
     def _look(self, desk: Desk) -> None:
         desk.due = True

@@ -7,14 +7,15 @@ import asyncio
 import logging
 
 from locum.core.errors import RemoteCallError
+from locum.core.events import Cause
 from locum.core.hearing import heard_state
 from locum.core.policy import Follow, Poll, next_action
 from locum.core.times import seconds_between
 
-from .a2a.remote_agent import Heard
+from .a2a.reports import Heard
 from .desk import Desk
 from .ear import Ear
-from .pump import EndOfStream, Pump, pumped
+from .pump import Pump, StreamEndedError, pumped
 
 __all__ = ["follow", "look", "poll"]
 
@@ -48,7 +49,7 @@ async def look(desk: Desk) -> None:
     While GetTask does not show what a push claimed, it is asked again after 1, 2 and 4 seconds (`push_recheck`).
     """
     claims, desk.claims = desk.claims, []
-    cause = "push" if claims else "recovery" if desk.recovered else "recheck"
+    cause: Cause = "push" if claims else "recovery" if desk.recovered else "recheck"
     desk.recovered = False
     claimed = claims[-1].state if claims else None
     for pause in (*desk.office.settings.push_recheck, None):
@@ -101,7 +102,7 @@ async def _hold(desk: Desk) -> None:
     try:
         async with pumped(stream) as pump:
             await _read(desk, pump)
-    except EndOfStream:
+    except StreamEndedError:
         return
     except RemoteCallError as error:
         desk.pause.at_least(error.retry_after)
