@@ -62,7 +62,7 @@ def brief_message(
             "name": name,
             "goal": goal,
             "description": description,
-            "acceptance_criteria": [{"text": text} for text in acceptance_criteria],
+            "acceptance_criteria": [{"text": text, "met": False} for text in acceptance_criteria],
         }
         if envelope == "full":
             payload |= {

@@ -76,7 +76,10 @@ def test_the_task_envelope_goes_with_the_extension() -> None:
             "name": "chairs",
             "goal": "Count the red chairs",
             "description": "In the hall and on the stage.",
-            "acceptance_criteria": [{"text": "a number"}, {"text": "who counted"}],
+            "acceptance_criteria": [
+                {"text": "a number", "met": False},
+                {"text": "who counted", "met": False},
+            ],
         },
     }
     assert list(message.extensions) == [TASK_EXTENSION]
@@ -181,8 +184,8 @@ def test_the_same_brief_is_the_same_bytes_in_every_process() -> None:
         '"Count the red chairs\\n\\nIn the hall and on the stage.\\n\\n'
         'Acceptance criteria:\\n- a number\\n- who counted"},'
         '{"data":{"a":{"c":[{"y":1152921504606846976,"z":1}],"d":2.5},"b":1}},'
-        '{"data":{"kind":"task","payload":{"acceptance_criteria":[{"text":"a number"},'
-        '{"text":"who counted"}],"description":"In the hall and on the stage.",'
+        '{"data":{"kind":"task","payload":{"acceptance_criteria":[{"met":false,"text":'
+        '"a number"},{"met":false,"text":"who counted"}],"description":"In the hall and on the stage.",'
         '"goal":"Count the red chairs","lifecycle":"delegated","model":"m","name":"chairs",'
         '"parent_tasks":[{"task_id":"p"}],"reasoning_effort":""}},'
         '"mediaType":"application/vnd.tiny-harness.event+json"}],"role":"ROLE_USER"}'
