@@ -1,0 +1,267 @@
+"""The journal: commands in, events on disk, callers told. The event loop never waits for a disk.
+
+One thread, `locum-journal`, decides and commits whatever is waiting, and projects it right after.
+Reads happen in a few threads of their own. Nothing here knows what a command means.
+"""
+
+import asyncio
+import logging
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any, TypeAlias
+
+from locum.core.commands import Command
+from locum.core.errors import LocumError, StoreError
+from locum.core.events import Event
+from locum.core.subtask import SubTask, replay
+
+from .ledger import Stored
+from .sqlite import store_errors
+from .store import Store
+from .threads import Readers, unhurried
+from .views import Views
+from .writer import Recorded, Writer
+
+__all__ = ["Journal", "OnEvents"]
+
+log = logging.getLogger(__name__)
+
+OnEvents: TypeAlias = Callable[[Sequence[tuple[int, Event]]], None]
+"""Called in the event loop with events, each with its position, once the views show them."""
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A command, and who waits for it."""
+
+    command: Command
+    future: "asyncio.Future[Recorded]"
+
+
+@dataclass(slots=True)
+class _Job:
+    """Something else for the journal's thread to do between two commits."""
+
+    do: Callable[[], Any]
+    future: "asyncio.Future[Any]"
+
+
+@dataclass(slots=True)
+class _Reach:
+    """Somebody waits for the views to reach a position."""
+
+    position: int
+
+
+_Item: TypeAlias = _Asked | _Job | _Reach | None
+"""What lies in the queue; None is the last."""
+
+
+class Journal:
+    """The one writer of a process. `async with Journal.open(url) as journal`.
+
+    `views` are the projections.
+    """
+
+    def __init__(
+        self, store: Store, readers: Readers, *, on_events: OnEvents | None, batch: int
+    ) -> None:
+        self._store = store
+        self._readers = readers
+        self._on_events = on_events
+        self._batch = batch
+        self._writer = Writer(store.ledger, batch=batch)
+        self._loop = asyncio.get_running_loop()
+        self._queue: SimpleQueue[_Item] = SimpleQueue()
+        self._is_closed = False
+        self._thread = threading.Thread(target=self._work, name="locum-journal")
+        self.views = Views(store.tables, readers, store.projector.position, self._reach)
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        url: str,
+        *,
+        on_events: OnEvents | None = None,
+        create: bool = True,
+        batch: int = 256,
+        busy_timeout: float = 5.0,
+        readers: int = 4,
+    ) -> "AsyncIterator[Journal]":
+        """Open the store at `url` for as long as the context lasts; leaving it writes what waits.
+
+        `on_events` is called in this event loop. `create=False` wants a store that is there.
+        `batch` is how many events are committed together at most, `busy_timeout` how many seconds
+        a write waits for another process's, `readers` how many threads read.
+
+        Raises StoreError (`store.no_folder`, `store.missing`, `store.foreign`, `store.failed`),
+        HistoryError `history.newer` for a store of a later release, ConfigError for a bad URL.
+        """
+        store = Store(url, busy_timeout=busy_timeout)
+        pool = Readers(readers)
+        try:
+            await pool.run(partial(store.open, create=create))
+            journal = cls(store, pool, on_events=on_events, batch=batch)
+            journal._thread.start()
+            try:
+                yield journal
+            finally:
+                await journal._close()
+        finally:
+            await pool.close(store.close)
+
+    @property
+    def position(self) -> int:
+        """The latest position in the log that this process knows of."""
+        return self._writer.position
+
+    async def handle(self, command: Command) -> Recorded:
+        """Decide a command and record what it decides; what it did, once that is on disk.
+
+        Commands for one sub-task are decided in the order of the calls. Cancelling the caller does
+        not take the command back. Raises the core's error when the command is refused (nothing is
+        recorded); StoreError `store.failed` when the store cannot write, `store.conflict` when
+        another process keeps writing the same sub-task, `store.closed` after closing.
+        """
+        self._check_open()
+        future: asyncio.Future[Recorded] = self._loop.create_future()
+        self._queue.put(_Asked(command, future))
+        return await future
+
+    async def load(self, sub_task_id: str) -> SubTask:
+        """The sub-task as recorded. Raises SubTaskNotFoundError, HistoryError, StoreError."""
+        known = self._writer.known(sub_task_id)
+        if known is not None:
+            return known
+        sub_task = replay(await self.events(sub_task_id))
+        assert sub_task is not None
+        return sub_task
+
+    async def events(self, sub_task_id: str) -> tuple[Event, ...]:
+        """A sub-task's events. Raises SubTaskNotFoundError, HistoryError, StoreError."""
+        return await self._readers.run(self._store.events, sub_task_id)
+
+    async def stored(self, sub_task_id: str) -> tuple[bytes, ...]:
+        """The bytes of a sub-task's events as they are stored. Raises SubTaskNotFoundError."""
+        return await self._readers.run(self._store.stored, sub_task_id)
+
+    async def page(self, after: int = 0, limit: int = 1000) -> Sequence[Stored]:
+        """The next stored events of the whole log after a position: for export and verification."""
+        return await self._readers.run(self._store.page, after, limit)
+
+    async def rebuild(self) -> int:
+        """Drop the projections and make them again from the log; the position they then show.
+
+        Readers see the old ones until the new ones are whole. Commands wait meanwhile.
+        """
+        self._check_open()
+        future: asyncio.Future[int] = self._loop.create_future()
+        self._queue.put(_Job(self._store.rebuild, future))
+        return await future
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise StoreError("The journal is closed and takes no more work.", code="store.closed")
+
+    def _reach(self, position: int) -> None:
+        self._check_open()
+        self._queue.put(_Reach(position))
+
+    async def _close(self) -> None:
+        self._is_closed = True
+        self._queue.put(None)
+        try:
+            await unhurried(asyncio.ensure_future(self._readers.run(self._thread.join)))
+        finally:
+            self.views.fail("The journal was closed before the views got there.", "store.closed")
+
+    # From here on: what runs in the journal's own thread, and what it calls in the loop.
+
+    def _work(self) -> None:
+        is_last = False
+        while not is_last:
+            asked: list[_Asked] = []
+            jobs: list[_Job] = []
+            reach = 0
+            for item in self._waiting():
+                match item:
+                    case _Asked():
+                        asked.append(item)
+                    case _Job():
+                        jobs.append(item)
+                    case _Reach():
+                        reach = max(reach, item.position)
+                    case None:
+                        is_last = True
+            if asked:
+                self._record(asked)
+            self._project(reach)
+            for job in jobs:
+                self._do(job)
+
+    def _waiting(self) -> list[_Item]:
+        """What waits, at least one item: a commit is made at once when nothing else is queued."""
+        items = [self._queue.get()]
+        while items[-1] is not None and len(items) < self._batch:
+            try:
+                items.append(self._queue.get_nowait())
+            except Empty:
+                break
+        return items
+
+    def _record(self, asked: list[_Asked]) -> None:
+        outcomes = self._writer.handle([one.command for one in asked])
+        self._post(_tell, list(zip((one.future for one in asked), outcomes, strict=True)))
+
+    def _project(self, reach: int) -> None:
+        events = self._writer.recorded
+        projector = self._store.projector
+        try:
+            with store_errors("to project events"):
+                projector.take(events)
+                if projector.position < reach:
+                    projector.catch_up()
+        except LocumError as error:
+            # The events are on disk; they are projected with the next ones, or at the next start.
+            log.exception("the projections could not be brought up to date")
+            self._post(self.views.fail, error.message, error.code)
+            return
+        if events or reach:
+            self._writer.recorded = []
+            self._post(self._announce, events, projector.position)
+
+    def _do(self, job: _Job) -> None:
+        try:
+            result = job.do()
+        except LocumError as error:
+            self._post(_tell, [(job.future, error)])
+        else:
+            self._post(_tell, [(job.future, result)])
+            self._post(self._announce, [], self._store.projector.position)
+
+    def _announce(self, events: Sequence[tuple[int, Event]], position: int) -> None:
+        self.views.advance(position)
+        if events and self._on_events is not None:
+            self._on_events(events)
+
+    def _post(self, callback: Callable[..., None], *args: Any) -> None:
+        try:
+            self._loop.call_soon_threadsafe(callback, *args)
+        except RuntimeError:
+            # The loop is closed: nobody is left to be told. What was recorded is on disk.
+            log.warning("the event loop ended before the journal was closed")
+
+
+def _tell(outcomes: "list[tuple[asyncio.Future[Any], Any]]") -> None:
+    for future, outcome in outcomes:
+        if future.done():
+            continue  # its caller was cancelled meanwhile
+        if isinstance(outcome, Exception):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)

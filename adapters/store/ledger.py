@@ -1,0 +1,153 @@
+"""The log of all events, on eventsourcing's application, recorder and mapper. Blocking; no threads.
+
+What is stored of an event is exactly its own bytes (`core.chain.encode`), so that its hash can be
+checked against them. Decides nothing.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
+
+from eventsourcing.application import Application
+from eventsourcing.domain import DomainEventProtocol
+from eventsourcing.persistence import InfrastructureFactory, Mapper, StoredEvent
+from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteCursor, SQLiteFactory
+from eventsourcing.utils import Environment, EnvType
+
+from locum.core.chain import decode, encode
+from locum.core.errors import HistoryError, StoreError
+from locum.core.events import SCHEMA, Event
+
+from .sqlite import Datastore
+
+__all__ = ["Ledger", "Stored", "to_stored"]
+
+APPLICATION_ID = 0x6C6F636D
+"""Marks an SQLite file as a store of locum: `locm` in ASCII (the pragma of that name)."""
+
+
+class Stored(NamedTuple):
+    """An event as it lies in the log: its position, the columns beside it, and its bytes."""
+
+    position: int
+    sub_task_id: str
+    version: int
+    topic: str
+    state: bytes
+
+
+def to_stored(event: Event) -> StoredEvent:
+    """The event as it is stored."""
+    return StoredEvent(event.sub_task_id, event.version, event.TOPIC, encode(event))
+
+
+class EventMapper(Mapper[str]):
+    """Between our events and stored ones: the state is the event's own bytes, nothing around."""
+
+    def to_stored_event(self, domain_event: DomainEventProtocol[str]) -> StoredEvent:
+        """The event as it is stored."""
+        return to_stored(cast("Event", domain_event))
+
+    def to_domain_event(self, stored_event: StoredEvent) -> DomainEventProtocol[str]:
+        """The event that was stored. Raises HistoryError."""
+        return cast("DomainEventProtocol[str]", decode(stored_event.state))
+
+
+class EventRecorder(SQLiteApplicationRecorder):
+    """eventsourcing's recorder, which marks a store that it makes as ours."""
+
+    def _create_table(self, c: SQLiteCursor) -> None:
+        super()._create_table(c)
+        c.execute(f"PRAGMA application_id={APPLICATION_ID}")
+        c.execute(f"PRAGMA user_version={SCHEMA}")
+
+
+class _Factory(SQLiteFactory):
+    application_recorder_class = EventRecorder
+
+    def __init__(self, env: Environment, datastore: Datastore) -> None:
+        super().__init__(env)
+        self.datastore.close()
+        self.datastore = datastore
+
+
+class Ledger(Application[str]):
+    """The log of a store: events are appended, never changed."""
+
+    name = "locum"
+
+    def __init__(self, datastore: Datastore) -> None:
+        self._datastore = datastore
+        super().__init__()
+
+    def construct_env(self, name: str, env: EnvType | None = None) -> Environment:
+        """Nothing from the process's environment: another setting there must not change a store."""
+        return Environment(
+            name, {"SQLITE_DBNAME": ":memory:", "ORIGINATOR_ID_TYPE": "text", "CREATE_TABLE": "no"}
+        )
+
+    def construct_factory(self, env: Environment) -> InfrastructureFactory[Any]:
+        """The factory over this store's connections."""
+        return _Factory(env, self._datastore)
+
+    def construct_mapper(self) -> Mapper[str]:
+        """The mapper whose stored state is the event's own bytes."""
+        return EventMapper(self.construct_transcoder())
+
+    @property
+    def _log(self) -> EventRecorder:
+        return cast("EventRecorder", self.recorder)
+
+    def prepare(self) -> None:
+        """Make the table of a new store; refuse one that is not ours or too new (I5).
+
+        Raises HistoryError `history.newer`, StoreError `store.foreign`. Writes nothing to a store
+        that is as it should be.
+        """
+        store = self._datastore
+        if store.pragma("schema_version") and store.pragma("application_id") != APPLICATION_ID:
+            raise StoreError(
+                "The file is an SQLite database, but not a store of locum; change store.url.",
+                code="store.foreign",
+            )
+        schema = store.pragma("user_version")
+        if schema > SCHEMA:
+            raise HistoryError(
+                f"This store was written by a newer release of locum (event schema {schema}, this"
+                f" release reads up to {SCHEMA}). Open it with that release or a later one.",
+                code="history.newer",
+                detail={"schema": schema, "supported": SCHEMA},
+            )
+        if schema < SCHEMA:
+            self._log.create_table()
+        for latest in self.page(self.position - 1, 1):
+            decode(latest.state)
+
+    @property
+    def position(self) -> int:
+        """The position of the latest event; 0 when there is none."""
+        return self._log.max_notification_id() or 0
+
+    def append(self, events: Sequence[StoredEvent]) -> Sequence[int]:
+        """Record events in one transaction, which is on disk on return; gives their positions.
+
+        Raises eventsourcing's RecordConflictError, with nothing recorded, when a version is there
+        already: somebody else has recorded it.
+        """
+        return self._log.insert_events(events) or ()
+
+    def history(self, sub_task_id: str) -> tuple[bytes, ...]:
+        """The stored bytes of a sub-task's events, in order; none when there are none."""
+        return tuple(stored.state for stored in self._log.select_events(sub_task_id))
+
+    def page(self, after: int, limit: int) -> list[Stored]:
+        """The next events of the whole log after a position, at most `limit`."""
+        found = self._log.select_notifications(after, limit, inclusive_of_start=False)
+        return [
+            Stored(n.id, str(n.originator_id), n.originator_version, n.topic, n.state)
+            for n in found
+        ]
+
+    def events_after(self, after: int, limit: int) -> list[tuple[int, Event]]:
+        """The same, read: each event with its position."""
+        found = self._log.select_notifications(after, limit, inclusive_of_start=False)
+        return [(n.id, decode(n.state)) for n in found]

@@ -1,0 +1,163 @@
+"""SQLite under the store: the URL, how connections are set up, and errors in our words.
+
+Events go through connections that are `synchronous=FULL`: when a commit returns they are on disk.
+It knows no event and no row.
+"""
+
+import itertools
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, NamedTuple
+
+from eventsourcing.domain import EventSourcingError
+from eventsourcing.sqlite import (
+    SQLiteConnection,
+    SQLiteConnectionPool,
+    SQLiteCursor,
+    SQLiteDatastore,
+    SQLiteTransaction,
+)
+
+from locum.core.errors import ConfigError, StoreError
+
+__all__ = ["MEMORY", "Datastore", "Location", "Synchronous", "store_errors"]
+
+MEMORY = "sqlite:///:memory:"
+_SCHEME = "sqlite:///"
+_memories = itertools.count(1)
+Synchronous = Literal["FULL", "NORMAL"]
+
+
+class Location(NamedTuple):
+    """Where a store is: `name` as SQLite opens it, and the file, None for one in memory."""
+
+    name: str
+    path: Path | None
+
+    @classmethod
+    def of(cls, url: str) -> "Location":
+        """The place that a store URL names. Raises ConfigError for another kind of URL.
+
+        Each call for `sqlite:///:memory:` gives another store, which lives in this process only.
+        """
+        if url == MEMORY:
+            number = next(_memories)
+            return cls(f"file:locum-{os.getpid()}-{number}?mode=memory&cache=shared", None)
+        given = url.removeprefix(_SCHEME)
+        if given == url or not given:
+            raise ConfigError(
+                "store.url", found=repr(url), accepted=f"{_SCHEME}<path of a file> or {MEMORY}"
+            )
+        path = Path(given).absolute()
+        return cls(str(path), path)
+
+    def check(self, *, create: bool) -> None:
+        """Raise StoreError when there cannot be a store: no folder, or no file and none wanted."""
+        if self.path is None:
+            return
+        if not self.path.parent.is_dir():
+            raise StoreError(
+                f"The store {self.path} cannot be opened: there is no folder {self.path.parent}."
+                " Create it, or change store.url.",
+                code="store.no_folder",
+            )
+        if not create and not self.path.exists():
+            raise StoreError(
+                f"There is no store at {self.path}. Start the server once, or change store.url.",
+                code="store.missing",
+            )
+
+
+class _Transaction(SQLiteTransaction):
+    """A transaction that takes the write lock when it begins, and leaves none open when it fails.
+
+    With a plain BEGIN, one that reads first could not wait for another process's write.
+    """
+
+    connection: "_Connection"
+
+    def __enter__(self) -> SQLiteCursor:
+        cursor = self.connection.cursor()
+        cursor.execute("BEGIN IMMEDIATE" if self.commit else "BEGIN")
+        return cursor
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        try:
+            super().__exit__(exc_type, exc_val, exc_tb)
+        finally:
+            self.connection.settle()
+
+
+class _Connection(SQLiteConnection):
+    @contextmanager
+    def transaction(self, *, commit: bool) -> Iterator[SQLiteCursor]:
+        with _Transaction(self, commit=commit) as cursor, cursor:
+            yield cursor
+
+    def settle(self) -> None:
+        """Roll back what a failed commit left open."""
+        if self._sqlite_conn.in_transaction:
+            self._sqlite_conn.rollback()
+
+
+class _Pool(SQLiteConnectionPool):
+    def __init__(self, name: str, *, synchronous: Synchronous, busy_timeout: float) -> None:
+        super().__init__(db_name=name, pool_timeout=30.0)
+        self._synchronous = synchronous
+        self._busy_timeout = busy_timeout
+
+    def _create_connection(self) -> _Connection:
+        made = sqlite3.connect(
+            self.db_name,
+            uri=True,
+            check_same_thread=False,
+            isolation_level=None,
+            timeout=self._busy_timeout,
+        )
+        try:
+            if not self.is_sqlite_memory_mode:
+                (mode,) = made.execute("PRAGMA journal_mode").fetchone()
+                if mode != "wal":
+                    made.execute("PRAGMA journal_mode=WAL")
+            made.execute(f"PRAGMA synchronous={self._synchronous}")
+        except BaseException:
+            made.close()
+            raise
+        made.row_factory = sqlite3.Row
+        return _Connection(made, max_age=self.max_age)
+
+
+class Datastore(SQLiteDatastore):
+    """The connections to one store, all set up alike. `busy_timeout` is in seconds."""
+
+    def __init__(
+        self, location: Location, *, synchronous: Synchronous, busy_timeout: float
+    ) -> None:
+        super().__init__(location.name, originator_id_type="text")
+        self.pool.close()
+        self.pool = _Pool(location.name, synchronous=synchronous, busy_timeout=busy_timeout)
+
+    def pragma(self, name: str) -> int:
+        """The number that a pragma has."""
+        with self.transaction(commit=False) as c:
+            c.execute(f"PRAGMA {name}")
+            value: int = c.fetchone()[0]
+            return value
+
+
+@contextmanager
+def store_errors(doing: str) -> Iterator[None]:
+    """Turn whatever SQLite and eventsourcing raise into a StoreError that says what was done."""
+    try:
+        yield
+    except (sqlite3.Error, EventSourcingError, OSError) as error:
+        raise StoreError(f"The store failed {doing}: {error}.", code="store.failed") from error

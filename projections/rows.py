@@ -1,0 +1,222 @@
+"""The row of a sub-task: what a parent sees of it. A pure function of its events (E1, E5).
+
+Nothing here reads a store. `row_after` makes the next row from the last one and an event, so that a
+projection needs no history; `row_of` makes the same row from the aggregate.
+"""
+
+from typing import Any, assert_never
+
+import msgspec
+from msgspec import UNSET, Struct
+
+from locum.core.errors import HistoryError
+from locum.core.events import Created, Event, Linked, Parked, PushRevoked, Resolved, Woken
+from locum.core.lifecycle import A2AState
+from locum.core.report import Artifact, Part
+from locum.core.subtask import SubTask
+
+__all__ = ["SubTaskRow", "part_to_json", "row_after", "row_of", "row_to_json"]
+
+
+class SubTaskRow(Struct, frozen=True, kw_only=True):
+    """A sub-task as its parent sees it; `row_to_json` gives its public fields.
+
+    `text` is the agent's own words: the open question, the latest status text or the result.
+    `watch` is how a parked task is watched, None while it works or has ended.
+    """
+
+    id: str
+    parent_id: str
+    agent: str
+    name: str
+    goal: str
+    state: A2AState
+    text: str = ""
+    remote_task_id: str = ""
+    context_id: str = ""
+    watch: str | None = None
+    cause: str
+    anomalies: tuple[str, ...] = ()
+    version: int
+    created_at: str
+    updated_at: str
+    artifacts: tuple[Artifact, ...] = ()
+
+    # What recovery needs beside: not part of the public row.
+    deadline: str | None = None
+    fallback: str | None = None
+    """What a push watch turns into when its config is refused."""
+    push_config_id: str | None = None
+    """A push config that the agent may still hold."""
+
+    @property
+    def is_unresolved(self) -> bool:
+        """True until the sub-task has ended."""
+        return not self.state.is_terminal
+
+    @property
+    def is_open(self) -> bool:
+        """True while there may be something left to do: unresolved, or a push config to delete."""
+        return self.is_unresolved or self.push_config_id is not None
+
+
+def row_after(row: SubTaskRow | None, event: Event) -> SubTaskRow:
+    """The row after `event`, from the row before it (None for `Created`).
+
+    Raises HistoryError `history.illegal` when the event cannot be the next one of the row.
+    """
+    if isinstance(event, Created):
+        if row is not None:
+            raise HistoryError(
+                f"Sub-task {event.sub_task_id} is created twice in its history; run"
+                " `locum verify`.",
+                code="history.illegal",
+            )
+        return _created(event)
+    if row is None or event.version != row.version + 1:
+        found = "nothing" if row is None else f"version {row.version}"
+        raise HistoryError(
+            f"Version {event.version} of sub-task {event.sub_task_id} comes after {found} in its"
+            " history; run `locum verify`.",
+            code="history.illegal",
+        )
+    return msgspec.structs.replace(
+        row,
+        version=event.version,
+        updated_at=event.at,
+        cause=event.cause,
+        anomalies=row.anomalies + tuple(a for a in event.anomalies if a not in row.anomalies),
+        **_changes(row, event),
+    )
+
+
+def _created(event: Created) -> SubTaskRow:
+    return SubTaskRow(
+        id=event.sub_task_id,
+        parent_id=event.parent_id,
+        agent=event.agent_id,
+        name=event.name,
+        goal=event.goal,
+        state=A2AState.SUBMITTED,
+        cause=event.cause,
+        anomalies=event.anomalies,
+        version=event.version,
+        created_at=event.at,
+        updated_at=event.at,
+        deadline=event.deadline,
+    )
+
+
+def _changes(
+    row: SubTaskRow, event: Linked | Parked | Woken | Resolved | PushRevoked
+) -> dict[str, Any]:
+    match event:
+        case Linked():
+            return {
+                "remote_task_id": event.remote_task_id,
+                "context_id": event.context_id or row.context_id,
+                "state": event.state,
+            }
+        case Parked():
+            return {
+                "state": event.state,
+                "text": event.text,
+                "watch": event.watch.mode,
+                "fallback": event.watch.fallback,
+                "push_config_id": event.watch.config_id or row.push_config_id,
+            }
+        case Woken():
+            # A reply is the parent's words, not the agent's.
+            text = "" if event.message_id is not None else event.text
+            return {"state": A2AState.WORKING, "text": text, "watch": None, "fallback": None}
+        case Resolved():
+            return {
+                "state": event.state,
+                "text": event.text,
+                "artifacts": event.artifacts,
+                "watch": None,
+                "fallback": None,
+            }
+        case PushRevoked():
+            watch = row.fallback if row.watch == "push" else row.watch
+            return {"push_config_id": None, "watch": watch}
+        case _ as never:
+            assert_never(never)
+
+
+def row_of(sub_task: SubTask) -> SubTaskRow:
+    """The row of a sub-task, without reading a store: what its events add up to."""
+    watch = sub_task.watch
+    return SubTaskRow(
+        id=sub_task.id,
+        parent_id=sub_task.parent_id,
+        agent=sub_task.agent_id,
+        name=sub_task.name,
+        goal=sub_task.goal,
+        state=sub_task.state,
+        text=sub_task.text,
+        remote_task_id=sub_task.remote_task_id,
+        context_id=sub_task.context_id,
+        watch=watch.mode if watch else None,
+        cause=sub_task.cause,
+        anomalies=sub_task.anomalies,
+        version=sub_task.version,
+        created_at=sub_task.created_at,
+        updated_at=sub_task.updated_at,
+        artifacts=sub_task.artifacts,
+        deadline=sub_task.deadline,
+        fallback=watch.fallback if watch else None,
+        push_config_id=sub_task.push_config_id,
+    )
+
+
+def row_to_json(row: SubTaskRow) -> dict[str, Any]:
+    """The public row as JSON values, keys as the API names them."""
+    return {
+        "id": row.id,
+        "parent_id": row.parent_id,
+        "agent": row.agent,
+        "name": row.name,
+        "goal": row.goal,
+        "state": row.state.value,
+        "text": row.text,
+        "remote_task_id": row.remote_task_id,
+        "context_id": row.context_id,
+        "watch": row.watch,
+        "cause": row.cause,
+        "anomalies": list(row.anomalies),
+        "version": row.version,
+        "created_at": row.created_at,
+        "updated_at": row.updated_at,
+        "artifacts": [_artifact_to_json(artifact) for artifact in row.artifacts],
+    }
+
+
+def _artifact_to_json(artifact: Artifact) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "artifact_id": artifact.artifact_id,
+        "name": artifact.name,
+        "description": artifact.description,
+        "parts": [part_to_json(part) for part in artifact.parts],
+    }
+    if artifact.metadata:
+        found["metadata"] = artifact.metadata
+    return found
+
+
+def part_to_json(part: Part) -> dict[str, Any]:
+    """A part as JSON: what it carries, and always `media_type` and `filename`."""
+    carried = {
+        name: value
+        for name, value in (
+            ("text", part.text),
+            ("data", part.data),
+            ("raw", part.raw),
+            ("url", part.url),
+        )
+        if value is not UNSET
+    }
+    found: dict[str, Any] = {**carried, "media_type": part.media_type, "filename": part.filename}
+    if part.metadata:
+        found["metadata"] = part.metadata
+    return found

@@ -1,0 +1,283 @@
+"""The tables of the projections, beside the position in the log that they have reached.
+
+A tracking recorder of eventsourcing: what follows from a batch of events and the batch's position
+are written in one transaction, or not at all. It knows no event and decides nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+from eventsourcing.persistence import IntegrityError, OperationalError, Tracking
+from eventsourcing.sqlite import SQLiteCursor, SQLiteDatastore, SQLiteTrackingRecorder
+
+from .notifications import Notification
+from .rows import SubTaskRow
+
+__all__ = ["Changes", "Slot", "ViewTables"]
+
+LAYOUT = 1
+"""Counts up when a row or a note is made otherwise: older tables are then made again at opening."""
+
+_NAMES = ("sub_task_rows", "notifications")
+_TABLES = (
+    """CREATE TABLE IF NOT EXISTS sub_task_rows (
+    position INTEGER PRIMARY KEY, sub_task_id TEXT NOT NULL UNIQUE, parent_id TEXT NOT NULL,
+    agent TEXT NOT NULL, state TEXT NOT NULL, unresolved INTEGER NOT NULL, open INTEGER NOT NULL,
+    watch TEXT, deadline TEXT, push INTEGER NOT NULL, data BLOB NOT NULL)""",
+    """CREATE TABLE IF NOT EXISTS notifications (
+    cursor INTEGER PRIMARY KEY, parent_id TEXT NOT NULL, data BLOB NOT NULL)""",
+)
+_INDICES = (
+    "CREATE INDEX IF NOT EXISTS sub_task_rows_parent ON sub_task_rows (parent_id)",
+    """CREATE INDEX IF NOT EXISTS sub_task_rows_unresolved ON sub_task_rows (parent_id)
+    WHERE unresolved = 1""",
+    "CREATE INDEX IF NOT EXISTS sub_task_rows_open ON sub_task_rows (open) WHERE open = 1",
+    "CREATE INDEX IF NOT EXISTS notifications_feed ON notifications (parent_id, cursor)",
+)
+_ADD_ROW = "INSERT INTO sub_task_rows VALUES (?,?,?,?,?,?,?,?,?,?,?)"
+_SET_ROW = (
+    "UPDATE sub_task_rows SET state=?, unresolved=?, open=?, watch=?, deadline=?, push=?, data=?"
+    " WHERE sub_task_id=?"
+)
+_ADD_NOTE = "INSERT INTO notifications VALUES (?,?,?)"
+
+_encoder = msgspec.json.Encoder()
+_row_decoder = msgspec.json.Decoder(SubTaskRow)
+_note_decoder = msgspec.json.Decoder(Notification)
+
+
+class Slot(NamedTuple):
+    """What recovery needs to know of a sub-task that has something left to do (I1).
+
+    `push` is whether the agent may still hold a push config of ours; `deadline` is RFC 3339.
+    """
+
+    id: str
+    parent_id: str
+    agent: str
+    state: str
+    watch: str | None
+    deadline: str | None
+    push: bool
+
+
+class Changes(NamedTuple):
+    """What follows from a batch of events.
+
+    Rows that begin, each with the position of its Created in the log; rows that change; notes.
+    Each row comes with its stored bytes.
+    """
+
+    begun: list[tuple[int, SubTaskRow, bytes]]
+    changed: list[tuple[SubTaskRow, bytes]]
+    notes: list[Notification]
+
+
+class ViewTables(SQLiteTrackingRecorder):
+    """Rows and notifications in SQLite, and how far they have come."""
+
+    def __init__(self, datastore: SQLiteDatastore, *, prefix: str = "", indices: bool = True):
+        self._prefix = prefix
+        self._has_indices = indices
+        self.tracked_as = f"{prefix}views.{LAYOUT}"
+        """The name that the position is kept under."""
+        super().__init__(datastore)
+
+    def named(self, statement: str) -> str:
+        """The statement, about these tables."""
+        return statement.replace("sub_task_rows", f"{self._prefix}sub_task_rows").replace(
+            "notifications", f"{self._prefix}notifications"
+        )
+
+    @property
+    def position(self) -> int:
+        """The position in the log that the tables have reached; 0 for none."""
+        return self.max_tracking_id(self.tracked_as) or 0
+
+    def advance(self, expected: int, position: int, changes: Changes) -> bool:
+        """Write what follows from the events after `expected` up to `position`.
+
+        False, with nothing written, when the tables are not at `expected`: somebody else has
+        written them.
+        """
+        with self.datastore.transaction(commit=True) as c:
+            if (self._max_tracking_id(self.tracked_as, c) or 0) != expected:
+                return False
+            self._write(c, changes)
+            self._insert_tracking(c, Tracking(self.tracked_as, position))
+        return True
+
+    def _write(self, c: SQLiteCursor, changes: Changes) -> None:
+        c.executemany(
+            self.named(_ADD_ROW),
+            [
+                (position, row.id, row.parent_id, row.agent, *_columns(row), data)
+                for position, row, data in changes.begun
+            ],
+        )
+        c.executemany(
+            self.named(_SET_ROW),
+            [(*_columns(row), data, row.id) for row, data in changes.changed],
+        )
+        c.executemany(
+            self.named(_ADD_NOTE),
+            [(note.cursor, note.parent_id, _encoder.encode(note)) for note in changes.notes],
+        )
+
+    def row(self, sub_task_id: str) -> SubTaskRow | None:
+        """The row of a sub-task, None when there is none."""
+        return self.rows_of([sub_task_id]).get(sub_task_id)
+
+    def rows_of(self, sub_task_ids: Sequence[str]) -> dict[str, SubTaskRow]:
+        """The rows that there are for these ids, by id."""
+        statement = self.named("SELECT data FROM sub_task_rows WHERE sub_task_id=?")
+        found: dict[str, SubTaskRow] = {}
+        with self.datastore.transaction(commit=False) as c:
+            for sub_task_id in sub_task_ids:
+                c.execute(statement, (sub_task_id,))
+                held = c.fetchone()
+                if held is not None:
+                    found[sub_task_id] = _row_decoder.decode(held[0])
+        return found
+
+    def rows(
+        self,
+        parent_id: str | None = None,
+        *,
+        state: str | None = None,
+        unresolved: bool | None = None,
+    ) -> list[SubTaskRow]:
+        """The rows of a parent (None: of all), in the order their sub-tasks were created.
+
+        Only those in `state` where it is given, only the unresolved (or only the ended) ones where
+        `unresolved` is.
+        """
+        wanted = [
+            (condition, value)
+            for condition, value in (
+                ("parent_id=?", parent_id),
+                ("state=?", state),
+                ("unresolved=?", None if unresolved is None else int(unresolved)),
+            )
+            if value is not None
+        ]
+        where = " AND ".join(condition for condition, _ in wanted) or "1"
+        statement = "SELECT data FROM sub_task_rows WHERE {} ORDER BY position".replace("{}", where)
+        found = self._select(statement, [value for _, value in wanted])
+        return [_row_decoder.decode(data) for (data,) in found]
+
+    def unresolved(self, parent_id: str) -> list[str]:
+        """The ids of a parent's unresolved sub-tasks, in the order they were created."""
+        found = self._select(
+            "SELECT sub_task_id FROM sub_task_rows WHERE unresolved = 1 AND parent_id=?"
+            " ORDER BY position",
+            [parent_id],
+        )
+        return [sub_task_id for (sub_task_id,) in found]
+
+    def notes(self, parent_id: str, after: int = 0, limit: int = 100) -> list[Notification]:
+        """A parent's notifications with a cursor over `after`, the first `limit` of them (E3)."""
+        found = self._select(
+            "SELECT data FROM notifications WHERE parent_id=? AND cursor>? ORDER BY cursor LIMIT ?",
+            [parent_id, after, limit],
+        )
+        return [_note_decoder.decode(data) for (data,) in found]
+
+    def notes_of(self, parent_id: str, sub_task_id: str) -> list[Notification]:
+        """What was told of one sub-task of a parent, in order."""
+        found = self._select(
+            "SELECT data FROM notifications WHERE parent_id=? ORDER BY cursor", [parent_id]
+        )
+        notes = (_note_decoder.decode(data) for (data,) in found)
+        return [note for note in notes if note.sub_task_id == sub_task_id]
+
+    def open_slots(self, after: int, limit: int) -> list[tuple[int, Slot]]:
+        """A page of what has something left to do, each with the key that the next page is after.
+
+        Costs as much as there is of it, however long the history (I1).
+        """
+        found = self._select(
+            "SELECT position, sub_task_id, parent_id, agent, state, watch, deadline, push"
+            " FROM sub_task_rows WHERE open = 1 AND position>? ORDER BY position LIMIT ?",
+            [after, limit],
+        )
+        return [(key, Slot(*columns, bool(push))) for key, *columns, push in found]
+
+    def _select(self, statement: str, values: Sequence[Any]) -> list[Any]:
+        with self.datastore.transaction(commit=False) as c:
+            c.execute(self.named(statement), values)
+            found: list[Any] = c.fetchall()
+            return found
+
+    def prepare(self) -> None:
+        """Make the tables where they are missing or of another layout; else write nothing."""
+        try:
+            tracked = self.max_tracking_id(self.tracked_as)
+        except OperationalError:
+            tracked = None
+            try:
+                self.create_table()
+            except IntegrityError:
+                pass  # another process has made the library's own table at the same time
+        if tracked is None or not self._are_there():
+            self.clear(keep=True)
+
+    def _are_there(self) -> bool:
+        names = [self.named(name) for name in _NAMES]
+        return len(self._select("SELECT 1 FROM sqlite_master WHERE name IN (?,?)", names)) == 2
+
+    def clear(self, *, keep: bool = False) -> None:
+        """Drop the tables and what they had reached, and make them anew.
+
+        With `keep`, not when another process has just made them.
+        """
+        with self.datastore.transaction(commit=True) as c:
+            if keep and self._max_tracking_id(self.tracked_as, c) is not None:
+                return
+            self.drop(c)
+            self.make(c)
+            self._insert_tracking(c, Tracking(self.tracked_as, 0))
+
+    def make(self, c: SQLiteCursor) -> None:
+        """Make the tables, empty."""
+        for statement in (*_TABLES, *(_INDICES if self._has_indices else ())):
+            c.execute(self.named(statement))
+
+    def drop(self, c: SQLiteCursor) -> None:
+        """Drop the tables and what they had reached."""
+        for name in _NAMES:
+            c.execute(f"DROP TABLE IF EXISTS {self.named(name)}")
+        c.execute("DELETE FROM tracking WHERE application_name=?", (self.tracked_as,))
+
+    def replace(self, live: "ViewTables", rest: Callable[[int], tuple[int, Changes] | None]) -> int:
+        """Put these tables in the place of the `live` ones at once; returns the position reached.
+
+        `rest(position)` gives what follows from the events after it, None for none. It is asked
+        while nobody else can write, so that nothing is missing from what is put in place.
+        """
+        with self.datastore.transaction(commit=True) as c:
+            position = self._max_tracking_id(self.tracked_as, c) or 0
+            if position < (self._max_tracking_id(live.tracked_as, c) or 0):
+                more = rest(position)
+                if more is not None:
+                    position, changes = more
+                    self._write(c, changes)
+            live.drop(c)
+            for name in _NAMES:
+                c.execute(f"ALTER TABLE {self.named(name)} RENAME TO {live.named(name)}")
+            live.make(c)
+            self._insert_tracking(c, Tracking(live.tracked_as, position))
+            self.drop(c)
+        return position
+
+
+def _columns(row: SubTaskRow) -> tuple[Any, ...]:
+    return (
+        row.state.value,
+        int(row.is_unresolved),
+        int(row.is_open),
+        row.watch,
+        row.deadline,
+        int(row.push_config_id is not None),
+    )
