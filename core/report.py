@@ -5,7 +5,7 @@ network or a clock. All values are JSON values.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -15,19 +15,18 @@ from .lifecycle import A2AState
 
 __all__ = [
     "Artifact",
-    "Artifacts",
     "Part",
     "RemoteReport",
+    "Seen",
     "Source",
     "artifacts_text",
-    "gained_parts",
-    "merge_snapshot",
     "parts_text",
     "parts_words",
 ]
 
 Source = Literal["stream", "get", "send", "cancel"]
-"""Where a report was heard. Only `get` (GetTask) is a judge; a stream is a bell (D7, D14)."""
+"""Where a report was heard. A whole answer about one task (GetTask, CancelTask) is a judge; a
+stream is a bell (D7, D14)."""
 
 
 class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -56,14 +55,17 @@ class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def size(self) -> int:
-        """Bytes of what the part carries (J3)."""
+        """Bytes of what the part carries, its names and metadata counted too (J3)."""
+        about = len(self.media_type) + len(self.filename)
+        if self.metadata:
+            about += len(msgspec.json.encode(self.metadata))
         if isinstance(self.text, str):
-            return len(self.text.encode())
+            return about + len(self.text.encode())
         if isinstance(self.raw, str):
-            return len(self.raw) * 3 // 4
+            return about + len(self.raw) * 3 // 4
         if isinstance(self.url, str):
-            return len(self.url)
-        return 0 if self.data is UNSET else len(msgspec.json.encode(self.data))
+            return about + len(self.url)
+        return about + (0 if self.data is UNSET else len(msgspec.json.encode(self.data)))
 
 
 class Artifact(Struct, frozen=True, kw_only=True):
@@ -74,6 +76,17 @@ class Artifact(Struct, frozen=True, kw_only=True):
     description: str = ""
     parts: tuple[Part, ...] = ()
     metadata: dict[str, Any] = {}
+
+
+class Seen(Struct, frozen=True, kw_only=True):
+    """How much of an artifact had been heard at some time: its size, and a digest of just that.
+
+    The size counts a text's characters and one for any other part, so that it does not depend on
+    how the text was cut into parts.
+    """
+
+    size: int
+    digest: str
 
 
 class RemoteReport(Struct, frozen=True, kw_only=True):
@@ -125,106 +138,3 @@ def artifacts_text(artifacts: Iterable[Artifact]) -> str:
     """The artifacts' text: parts joined as they are, artifacts by a line break (D12)."""
     texts = (parts_text(artifact.parts) for artifact in artifacts)
     return "\n".join(text for text in texts if text)
-
-
-class Artifacts:
-    """Artifacts put together from the updates of one task, in the order they first came (D12).
-
-    `note` takes an artifact update and gives the anomalies it met; `whole` gives what there is.
-    """
-
-    def __init__(self, known: Iterable[Artifact] = ()) -> None:
-        self._by_id: dict[str, Artifact] = {artifact.artifact_id: artifact for artifact in known}
-        self._closed: set[str] = set()
-
-    def __len__(self) -> int:
-        return len(self._by_id)
-
-    @property
-    def whole(self) -> tuple[Artifact, ...]:
-        """All artifacts so far, each as one."""
-        return tuple(self._by_id.values())
-
-    def note(self, report: RemoteReport) -> tuple[str, ...]:
-        """Take one report's artifacts in: an update's chunk, or a snapshot's whole list."""
-        if report.kind == "task":
-            if report.artifacts:
-                merged = merge_snapshot(self.whole, report.artifacts)
-                self._by_id = {artifact.artifact_id: artifact for artifact in merged}
-            return ()
-        anomalies: list[str] = []
-        for artifact in report.artifacts:
-            anomaly = self._update(artifact, append=report.append)
-            if anomaly:
-                anomalies.append(anomaly)
-            elif report.last_chunk:
-                self._closed.add(artifact.artifact_id)
-        return tuple(anomalies)
-
-    def _update(self, artifact: Artifact, *, append: bool) -> str:
-        known = self._by_id.get(artifact.artifact_id)
-        if append and known is not None:
-            if artifact.artifact_id in self._closed:
-                return "artifact.append_after_last"
-            self._by_id[artifact.artifact_id] = Artifact(
-                artifact_id=artifact.artifact_id,
-                name=artifact.name or known.name,
-                description=artifact.description or known.description,
-                parts=known.parts + tuple(p for p in artifact.parts if not p.is_empty),
-                metadata={**known.metadata, **artifact.metadata},
-            )
-            return ""
-        if known is not None and not artifact.parts:
-            # An update with no parts says nothing about them: it erases nothing (R5).
-            self._by_id[artifact.artifact_id] = msgspec.structs.replace(
-                known,
-                name=artifact.name or known.name,
-                description=artifact.description or known.description,
-                metadata={**known.metadata, **artifact.metadata},
-            )
-            return ""
-        self._closed.discard(artifact.artifact_id)
-        self._by_id[artifact.artifact_id] = artifact
-        return ""
-
-
-def merge_snapshot(heard: Sequence[Artifact], snapshot: Sequence[Artifact]) -> tuple[Artifact, ...]:
-    """What was heard on streams, completed by a GetTask snapshot without doubling (D12).
-
-    The snapshot wins for each artifact that it has, unless it has less of it than was heard; an
-    artifact that only the stream brought is kept. Chunks that the snapshot has joined or cut
-    otherwise are the same artifact: the id decides, never the text.
-    """
-    by_id = {artifact.artifact_id: artifact for artifact in heard}
-    merged: dict[str, Artifact] = dict(by_id)
-    for artifact in snapshot:
-        known = by_id.get(artifact.artifact_id)
-        if known is not None and _is_less(artifact, known):
-            continue
-        merged[artifact.artifact_id] = artifact
-    return tuple(merged.values())
-
-
-def _is_less(one: Artifact, other: Artifact) -> bool:
-    """True when `one` is a beginning of `other`: fewer parts, or less of the same text."""
-    if not any(not part.is_empty for part in one.parts):
-        return any(not part.is_empty for part in other.parts)
-    one_text, other_text = parts_text(one.parts), parts_text(other.parts)
-    return (
-        len(one_text) < len(other_text)
-        and other_text.startswith(one_text)
-        and _others(one) <= _others(other)
-    )
-
-
-def _others(artifact: Artifact) -> int:
-    return sum(1 for part in artifact.parts if part.text is UNSET)
-
-
-def gained_parts(seen: Mapping[str, int], artifacts: Iterable[Artifact]) -> tuple[Part, ...]:
-    """The parts that came since each artifact had the number of parts in `seen` (D16)."""
-    return tuple(
-        part
-        for artifact in artifacts
-        for part in artifact.parts[seen.get(artifact.artifact_id, 0) :]
-    )

@@ -1,0 +1,283 @@
+"""Putting an agent's artifacts together from its updates and its snapshots (D12). Decides nothing.
+
+Updates come in chunks and may be replayed; snapshots are whole but may be late. What belongs
+together is told by the artifact's id, never by its text.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from .report import Artifact, Part, RemoteReport, Seen, parts_text
+
+__all__ = ["Artifacts", "gained_parts", "measure", "merge_snapshot", "size_of"]
+
+FREE = 256
+COST = 64
+"""Bytes that each part and artifact past the first FREE counts besides what it carries, so that a
+million empty ones are over a limit too (J3)."""
+
+
+class Artifacts:
+    """Artifacts put together from the reports of one task, in the order they came in (D12).
+
+    `note` takes a report in and gives the anomalies it met; `whole` gives what there is. Past
+    `limit` bytes nothing more is taken in, so that an agent cannot make it grow without bound; what
+    is there by then is over the limit, which its end is decided by (J3). A snapshot begins anew.
+    """
+
+    def __init__(self, *, limit: int | None = None) -> None:
+        self._limit = limit
+        self._growing: dict[tuple[str, int], _Growing] = {}
+        self._closed: set[str] = set()
+        self._size = 0
+        self._whole: tuple[Artifact, ...] | None = ()
+
+    def __len__(self) -> int:
+        return len(self._growing)
+
+    @property
+    def whole(self) -> tuple[Artifact, ...]:
+        """All artifacts so far, each as one."""
+        if self._whole is None:
+            self._whole = tuple(growing.whole() for growing in self._growing.values())
+        return self._whole
+
+    def note(self, report: RemoteReport) -> tuple[str, ...]:
+        """Take one report's artifacts in: an update's chunk, or a snapshot's whole list."""
+        if not report.artifacts:
+            return ()
+        if report.kind == "task":
+            return self._take_snapshot(report.artifacts)
+        anomalies: list[str] = []
+        for artifact in report.artifacts:
+            anomaly = self._update(artifact, append=report.append)
+            if anomaly:
+                anomalies.append(anomaly)
+            elif report.last_chunk:
+                self._closed.add(artifact.artifact_id)
+        return tuple(anomalies)
+
+    def _is_over(self, size: int) -> bool:
+        weight = size + COST * max(len(self._growing) - FREE, 0)
+        return self._limit is not None and weight > self._limit
+
+    def _take_snapshot(self, snapshot: tuple[Artifact, ...]) -> tuple[str, ...]:
+        # What is over the limit already was cut: GetTask's word is all that is left to go by.
+        heard = () if self._is_over(self._size) else self.whole
+        self._growing = {
+            key: _Growing(artifact)
+            for key, artifact in _by_key(merge_snapshot(heard, snapshot)).items()
+        }
+        self._size = sum(growing.size for growing in self._growing.values())
+        self._whole = None
+        return ("artifact.over_limit",) if self._is_over(self._size) else ()
+
+    def _update(self, artifact: Artifact, *, append: bool) -> str:
+        key = (artifact.artifact_id, 0)
+        known = self._growing.get(key)
+        if append and known is not None and artifact.artifact_id in self._closed:
+            return "artifact.append_after_last"
+        erases_nothing = all(part.is_empty for part in artifact.parts)
+        size_before = 0 if known is None else known.size
+        if known is not None and (append or erases_nothing):
+            # An update without content says nothing about it: it erases nothing (R5).
+            if self._is_over(self._size):
+                return "artifact.over_limit"
+            known.add(artifact)
+        else:
+            known = _Growing(artifact)
+            # A replacement may make it smaller, so it is taken in even past the limit.
+            if self._is_over(self._size) and known.size >= size_before:
+                return "artifact.over_limit"
+            self._growing[key] = known
+        if not append:
+            self._closed.discard(artifact.artifact_id)
+        self._size += known.size - size_before
+        self._whole = None
+        return ""
+
+
+class _Growing:
+    """One artifact while chunks come in. Chunks of text are one text part, joined when asked for."""
+
+    __slots__ = ("_chunks", "_parts", "_plain", "size")
+
+    def __init__(self, artifact: Artifact) -> None:
+        self._plain = artifact
+        self._parts = list(artifact.parts)
+        self._chunks: list[str] = []
+        self.size = _size_of(artifact)
+
+    def add(self, chunk: Artifact) -> None:
+        """Add a chunk's parts; its name, description and metadata where it has any (R7)."""
+        plain = self._plain
+        self._plain = Artifact(
+            artifact_id=plain.artifact_id,
+            name=chunk.name or plain.name,
+            description=chunk.description or plain.description,
+            metadata={**plain.metadata, **chunk.metadata},
+        )
+        self.size += _size_about(self._plain) - _size_about(plain)
+        for part in chunk.parts:
+            if not part.is_empty:
+                self._add(part)
+
+    def _add(self, part: Part) -> None:
+        if self._parts and isinstance(part.text, str) and _joins(self._parts[-1], part):
+            self._chunks.append(part.text)
+            self.size += len(part.text.encode())
+            return
+        self._join()
+        self._parts.append(part)
+        self.size += part.size + (COST if len(self._parts) > FREE else 0)
+
+    def _join(self) -> None:
+        if self._chunks:
+            last = self._parts[-1]
+            text = "".join((str(last.text), *self._chunks))
+            self._parts[-1] = msgspec.structs.replace(last, text=text)
+            self._chunks = []
+
+    def whole(self) -> Artifact:
+        """The artifact as far as it has come."""
+        self._join()
+        return msgspec.structs.replace(self._plain, parts=tuple(self._parts))
+
+
+def _joins(last: Part, part: Part) -> bool:
+    return isinstance(last.text, str) and (last.media_type, last.filename, last.metadata) == (
+        part.media_type,
+        part.filename,
+        part.metadata,
+    )
+
+
+def size_of(artifacts: Sequence[Artifact]) -> int:
+    """Bytes that artifacts hold: what their parts carry, and what is said about it (J3)."""
+    return sum(map(_size_of, artifacts)) + COST * max(len(artifacts) - FREE, 0)
+
+
+def _size_of(artifact: Artifact) -> int:
+    content = sum(part.size for part in artifact.parts)
+    return content + _size_about(artifact) + COST * max(len(artifact.parts) - FREE, 0)
+
+
+def _size_about(artifact: Artifact) -> int:
+    about = len(artifact.artifact_id) + len(artifact.name) + len(artifact.description)
+    return about + (len(msgspec.json.encode(artifact.metadata)) if artifact.metadata else 0)
+
+
+def _by_key(artifacts: Iterable[Artifact]) -> dict[tuple[str, int], Artifact]:
+    """Artifacts by id; some agents give several the same one (or none), which are told by place."""
+    keyed: dict[tuple[str, int], Artifact] = {}
+    places: dict[str, int] = {}
+    for artifact in artifacts:
+        place = places.get(artifact.artifact_id, 0)
+        places[artifact.artifact_id] = place + 1
+        keyed[artifact.artifact_id, place] = artifact
+    return keyed
+
+
+def merge_snapshot(heard: Sequence[Artifact], snapshot: Sequence[Artifact]) -> tuple[Artifact, ...]:
+    """What was heard on streams, completed by a GetTask snapshot without doubling (D12).
+
+    The snapshot wins for each artifact that it has, unless it has only a beginning of what was
+    heard. An artifact that only the stream brought is kept, before the same one that it was before;
+    the rest is in the snapshot's order.
+    """
+    merged: list[Artifact] = []
+    waiting = _by_key(heard)
+    for key, artifact in _by_key(snapshot).items():
+        known = waiting.get(key)
+        if known is None:
+            merged.append(artifact)
+            continue
+        for earlier in list(waiting):
+            other = waiting.pop(earlier)
+            if earlier == key:
+                break
+            merged.append(other)
+        merged.append(known if _is_beginning(artifact, known) else artifact)
+    return (*merged, *waiting.values())
+
+
+def _is_beginning(one: Artifact, other: Artifact) -> bool:
+    """True when `one` lacks what `other` goes on with.
+
+    Not when `other` only goes on with the end of `one` again: those chunks were replayed (D7).
+    """
+    text, whole_text = parts_text(one.parts), parts_text(other.parts)
+    rest, whole_rest = _not_text(one), _not_text(other)
+    if not whole_text.startswith(text) or whole_rest[: len(rest)] != rest:
+        return False
+    more, more_rest = whole_text[len(text) :], whole_rest[len(rest) :]
+    end_of_rest = rest[max(len(rest) - len(more_rest), 0) :]
+    is_replayed = text.endswith(more) and end_of_rest == more_rest
+    return bool(more or more_rest) and not is_replayed
+
+
+def _not_text(artifact: Artifact) -> list[Part]:
+    return [part for part in artifact.parts if part.text is msgspec.UNSET and not part.is_empty]
+
+
+def measure(artifacts: Iterable[Artifact]) -> dict[str, Seen]:
+    """How much there is of each artifact, to tell later what came since (D16)."""
+    return {
+        artifact_id: Seen(size=sum(map(_length, parts)), digest=_digest(parts))
+        for artifact_id, parts in _parts_by_id(artifacts).items()
+    }
+
+
+def gained_parts(seen: Mapping[str, Seen], artifacts: Iterable[Artifact]) -> tuple[Part, ...]:
+    """What came since each artifact was as in `seen` (D16); all of one that was replaced."""
+    gained: list[Part] = []
+    for artifact_id, parts in _parts_by_id(artifacts).items():
+        known = seen.get(artifact_id, NOTHING_SEEN)
+        before, since = _cut(parts, known.size)
+        gained.extend(since if _digest(before) == known.digest else parts)
+    return tuple(part for part in gained if not part.is_empty)
+
+
+def _parts_by_id(artifacts: Iterable[Artifact]) -> dict[str, list[Part]]:
+    parts: dict[str, list[Part]] = {}
+    for artifact in artifacts:
+        parts.setdefault(artifact.artifact_id, []).extend(artifact.parts)
+    return parts
+
+
+def _length(part: Part) -> int:
+    return len(part.text) if isinstance(part.text, str) else 1
+
+
+def _cut(parts: Iterable[Part], size: int) -> tuple[list[Part], list[Part]]:
+    """The parts up to `size`, and those after; a text across the cut is in both."""
+    before: list[Part] = []
+    since: list[Part] = []
+    for part in parts:
+        length = _length(part)
+        if size <= 0:
+            since.append(part)
+        elif length <= size:
+            before.append(part)
+        else:
+            text = str(part.text)
+            before.append(msgspec.structs.replace(part, text=text[:size]))
+            since.append(msgspec.structs.replace(part, text=text[size:]))
+        size -= length
+    return before, since
+
+
+def _digest(parts: Iterable[Part]) -> str:
+    """A digest of what the parts carry, the same however a text is cut into parts."""
+    content = hashlib.sha256()
+    for part in parts:
+        if isinstance(part.text, str):
+            content.update(part.text.encode())
+        else:
+            content.update(b"\x00" + msgspec.json.encode(part))
+    return content.hexdigest()[:32]
+
+
+NOTHING_SEEN = Seen(size=0, digest=_digest(()))
