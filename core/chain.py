@@ -5,7 +5,7 @@ also holds the hash of the event before it. So a changed byte, a missing or a mo
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import msgspec
@@ -57,64 +57,99 @@ def decode(stored: bytes) -> Event:
     """
     try:
         event = _decoder.decode(stored)
-    except msgspec.DecodeError as error:
-        event = _upcast(stored, error)
-    if event.schema != SCHEMA:
-        return _upcast(stored, None)
-    return event
+    except (msgspec.DecodeError, RecursionError):
+        return _upcast(stored)
+    return event if event.schema == SCHEMA else _upcast(stored)
 
 
-def _upcast(stored: bytes, error: Exception | None) -> Event:
+def _upcast(stored: bytes) -> Event:
+    """The event of bytes that are not of this release's schema, or the error that says why not."""
     try:
         schema = _head_decoder.decode(stored).schema
-    except msgspec.DecodeError as head_error:
+        if schema > SCHEMA:
+            raise HistoryError(
+                f"This history was written by a newer release of locum (event schema {schema}, this"
+                f" release reads up to {SCHEMA}). Open it with that release or a later one.",
+                code="history.newer",
+                detail={"schema": schema, "supported": SCHEMA},
+            )
+        fields: dict[str, Any] = msgspec.json.decode(stored)
+        for step in range(schema, SCHEMA):
+            fields = UPCASTS[step](fields)
+        upcast: Event = msgspec.convert(fields | {"schema": SCHEMA}, Event)
+    except (msgspec.MsgspecError, RecursionError, KeyError) as error:
         raise HistoryError(
-            f"A stored event cannot be read: {head_error}.", code="history.unreadable"
-        ) from head_error
-    if schema > SCHEMA:
-        raise HistoryError(
-            f"This history was written by a newer release of locum (event schema {schema}, this"
-            f" release reads up to {SCHEMA}). Open it with that release or a later one.",
-            code="history.newer",
-            detail={"schema": schema, "supported": SCHEMA},
-        )
-    fields: dict[str, Any] = msgspec.json.decode(stored)
-    for step in range(max(schema, 0), SCHEMA):
-        fields = UPCASTS[step](fields) if step in UPCASTS else fields
-    fields["schema"] = SCHEMA
-    try:
-        upcast: Event = msgspec.convert(fields, Event)
-    except msgspec.ValidationError as invalid:
-        raise HistoryError(
-            f"A stored event cannot be read: {invalid}.", code="history.unreadable"
-        ) from (error or invalid)
+            f"A stored event cannot be read: {error}.", code="history.unreadable"
+        ) from error
     return upcast
 
 
-UPCASTS: dict[int, Any] = {}
+UPCASTS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 """For each schema version that has a successor: the function from its fields to the next one's."""
 
 
-def verify_links(stored: Iterable[bytes]) -> list[tuple[int, str]]:
-    """Re-walk one sub-task's chain over its stored bytes.
+def verify_links(
+    stored: Iterable[bytes], *, sub_task_id: str | None = None, latest: int | None = None
+) -> list[tuple[int, str]]:
+    """Re-walk one sub-task's chain over its stored bytes, in the order in which they are stored.
 
-    Returns one (version, what is wrong) per fault found, in order; none when the chain holds.
+    Returns one (version, what is wrong) per fault found, by version; none when the chain holds.
+    `sub_task_id` is whose history it should be, `latest` the version that it is known to have
+    reached: an event removed at the end leaves no other trace. What nobody can see from the inside
+    is a history that was written anew as a whole, every hash of it.
     """
-    faults: list[tuple[int, str]] = []
-    previous, expected = GENESIS, 1
+    walk = _Walk(sub_task_id)
     for state in stored:
+        walk.step(state)
+    return sorted([*walk.faults, *walk.missing(latest or 0)], key=lambda fault: fault[0])
+
+
+class _Walk:
+    """One walk along a chain, and the faults met so far."""
+
+    def __init__(self, sub_task_id: str | None) -> None:
+        self.faults: list[tuple[int, str]] = []
+        self._sub_task_id = sub_task_id
+        self._seen: set[int] = set()
+        self._last = 0
+        self._link: str | None = GENESIS
+
+    def step(self, state: bytes) -> None:
+        """Hold the next stored event against those before it."""
         try:
             event = decode(state)
         except HistoryError as error:
-            faults.append((expected, f"unreadable: {error.message}"))
-            expected, previous = expected + 1, ""
-            continue
-        if event.version != expected:
-            kind = "removed" if event.version > expected else "reordered"
-            faults.append((expected, f"{kind}: found version {event.version} in its place"))
+            # Nor can it be told what the next one should link to.
+            self._last, self._link = self._last + 1, None
+            self._seen.add(self._last)
+            self.faults.append((self._last, f"unreadable: {error.message}"))
+            return
+        version = event.version
+        self.faults.extend((version, fault) for fault in self._faults(state, event))
+        if version not in self._seen and version > self._last:
+            self._last, self._link = version, event.hash
+        self._seen.add(version)
+
+    def _faults(self, state: bytes, event: Event) -> Iterator[str]:
+        self._sub_task_id = self._sub_task_id or event.sub_task_id
+        if event.sub_task_id != self._sub_task_id:
+            yield f"foreign: it belongs to sub-task {event.sub_task_id}"
         if digest(state) != event.hash:
-            faults.append((event.version, "altered: its hash does not match its content"))
-        if previous and event.previous_hash != previous:
-            faults.append((event.version, "its previous_hash does not match the event before it"))
-        previous, expected = event.hash, event.version + 1
-    return faults
+            yield "altered: its hash does not match its content"
+        if event.version in self._seen:
+            yield "duplicated: this version is there already"
+        elif event.version < self._last:
+            yield f"reordered: it stands after version {self._last}"
+        elif event.version == self._last + 1 and self._link not in (None, event.previous_hash):
+            yield "unlinked: its previous_hash does not match the event before it"
+
+    def missing(self, latest: int) -> Iterator[tuple[int, str]]:
+        """The versions that should be there and are not, up to `latest` or the last one there."""
+        before = 0
+        for version in sorted({*self._seen, max(latest, self._last) + 1}):
+            if version > before + 1:
+                span = (
+                    f"{before + 1}" if version == before + 2 else f"{before + 1} to {version - 1}"
+                )
+                yield before + 1, f"removed: version {span} is missing"
+            before = version

@@ -21,8 +21,8 @@ __all__ = [
     "RefuseReply",
     "Reply",
     "RevokePush",
-    "Spawn",
     "Rewatch",
+    "Spawn",
 ]
 
 
@@ -60,7 +60,10 @@ class Spawn(_Command, frozen=True, kw_only=True):
 
 
 class HearLimits(Struct, frozen=True, kw_only=True):
-    """How much of an agent's restlessness is recorded. Times in seconds (D15, D17)."""
+    """How much of an agent's restlessness is recorded (D15, D17) and of its words kept (J3).
+
+    Times are in seconds; `result_bytes` bounds a result, and the parts of a question.
+    """
 
     flips: int = 20
     flip_window: float = 3600.0
@@ -137,9 +140,13 @@ class Fail(_Command, frozen=True, kw_only=True):
 
 
 class RevokePush(_Command, frozen=True, kw_only=True):
-    """Record that the push config is no more (F1), or that its registration failed (D2)."""
+    """Record that a push config is no more (F1), or that its registration failed (D2).
+
+    `remote_task_id` is the task that the config is on; empty means the one it was last given to.
+    """
 
     config_id: str
+    remote_task_id: str = ""
     outcome: Literal["deleted", "gone", "failed", "refused"]
     detail: str = ""
 

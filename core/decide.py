@@ -7,7 +7,8 @@ assigns. A report that brings no news decides to nothing.
 from collections.abc import Callable
 from typing import Any, assert_never
 
-from .chain import GENESIS, seal
+from .artifacts import measure, size_of
+from .chain import GENESIS, decode, encode, seal
 from .commands import (
     Cancel,
     Command,
@@ -21,15 +22,26 @@ from .commands import (
     Spawn,
 )
 from .errors import (
+    HistoryError,
+    IllegalTransitionError,
     NotParkedError,
+    RequestError,
     StaleQuestionError,
     SubTaskNotFoundError,
     SubTaskResolvedError,
 )
 from .events import Created, Event, Linked, Parked, PushRevoked, Resolved, Woken
-from .hearing import Outcome, Verdict, heard_state, outcome_of, question_of, weigh
+from .hearing import (
+    Outcome,
+    Verdict,
+    heard_state,
+    outcome_of,
+    question_of,
+    status_text,
+    weigh,
+)
 from .lifecycle import A2AState, Trigger, target_of
-from .subtask import SubTask, evolve
+from .subtask import PushConfig, SubTask, evolve
 from .times import seconds_between
 
 __all__ = ["decide"]
@@ -92,20 +104,37 @@ class _Draft:
     def add(self, make: Callable[..., Any], **fields: Any) -> None:
         command, before = self._command, self.sub_task
         correlation_id = command.correlation_id or (before.correlation_id if before else "")
-        event: Event = seal(
-            make(
-                sub_task_id=command.sub_task_id,
-                version=self.next_version,
-                at=command.at,
-                cause=command.cause,
-                actor=command.actor,
-                correlation_id=correlation_id,
-                previous_hash=before.head if before else GENESIS,
-                **fields,
-            )
+        draft: Event = make(
+            sub_task_id=command.sub_task_id,
+            version=self.next_version,
+            at=command.at,
+            cause=command.cause,
+            actor=command.actor,
+            correlation_id=correlation_id,
+            previous_hash=before.head if before else GENESIS,
+            **fields,
         )
+        event = _admit(draft) if isinstance(command, Spawn | Reply | Cancel) else seal(draft)
         self.sub_task = evolve(before, event)
         self.events.append(event)
+
+
+def _admit(draft: Event) -> Event:
+    """Seal what a caller handed in, when it will be read back as it is now.
+
+    The last door: once recorded, a value that JSON does not hold would make the history unreadable.
+    """
+    try:
+        event = seal(draft)
+        read = decode(encode(event))
+    except (HistoryError, ValueError, TypeError, RecursionError) as error:
+        raise RequestError(f"It cannot be recorded: {error}") from error
+    if read != event:
+        raise RequestError(
+            "It cannot be recorded as it is: data may hold JSON values only (texts, finite numbers,"
+            " true, false, null, lists, and mappings with texts as keys)."
+        )
+    return event
 
 
 def _spawn(draft: _Draft, command: Spawn) -> None:
@@ -138,57 +167,49 @@ def _hear(draft: _Draft, sub_task: SubTask, command: Hear) -> None:
     if sub_task.is_resolved:
         return
     report = command.report
-    anomalies = report.anomalies
-    is_moved = command.moved and bool(report.remote_task_id) and sub_task.is_linked
-    is_moved = is_moved and report.remote_task_id != sub_task.remote_task_id
     state = heard_state(sub_task, report)
-    names_task = bool(report.remote_task_id) and report.kind != "message"
-    if names_task and (is_moved or not sub_task.is_linked):
-        _link(draft, sub_task, command, state, is_moved=is_moved)
+    other_task = report.remote_task_id if report.kind != "message" else ""
+    is_other = bool(other_task) and sub_task.is_linked and other_task != sub_task.remote_task_id
+    if is_other and not command.moved:
+        # Another task is none of ours (K3).
+        return
+    anomalies = report.anomalies
+    if other_task and (is_other or not sub_task.is_linked):
+        _link(draft, sub_task, command, state, is_moved=is_other)
         anomalies = ()
-    elif report.context_id and report.context_id != sub_task.context_id:
-        if sub_task.context_id:
-            anomalies = (*anomalies, "context.changed")
+    elif sub_task.context_id and report.context_id not in ("", sub_task.context_id):
+        anomalies = (*anomalies, "context.changed")
     now = draft.sub_task
     assert now is not None
-    if state is None:
+    if state is None or not (now.is_linked or state.is_terminal):
+        # A task without an id cannot be watched; only an end of it says all there is to say.
         return
     verdict = weigh(
-        now, report, command.source, command.artifacts, confirmed=command.confirmed or is_moved
+        now, report, command.source, command.artifacts, confirmed=command.confirmed or is_other
     )
-    if verdict not in (Verdict.CHANGE, Verdict.TEXT):
-        return
-    if _is_too_soon(now, state, verdict, command):
+    if verdict not in (Verdict.CHANGE, Verdict.TEXT) or _is_too_soon(now, state, verdict, command):
         return
     target_of(now.state, Trigger.for_state(state))
-    fields: dict[str, Any] = {"remote_at": report.remote_at, "anomalies": anomalies}
+    fields: dict[str, Any] = {
+        "remote_at": report.remote_at,
+        "anomalies": anomalies,
+        "context_id": "" if now.context_id else report.context_id,
+    }
     if state.is_terminal:
-        _resolve(draft, state, command, fields)
+        _resolve(draft, now, state, command, fields)
     elif state.is_parked:
-        words, parts = question_of(now, report, command.artifacts)
-        draft.add(
-            Parked,
-            state=state,
-            text=words,
-            parts=parts,
-            watch=command.watch,
-            question=draft.next_version,
-            message_id=report.message_id,
-            seen={a.artifact_id: len(a.parts) for a in command.artifacts},
-            **fields,
-        )
+        _park(draft, now, state, command, fields)
     else:
-        draft.add(Woken, text=report.text, **fields)
+        draft.add(Woken, text=status_text(report), **fields)
 
 
 def _link(
     draft: _Draft, sub_task: SubTask, command: Hear, state: A2AState | None, *, is_moved: bool
 ) -> None:
     report = command.report
-    linked = state if state in (A2AState.SUBMITTED, A2AState.WORKING) else A2AState.SUBMITTED
-    if is_moved:
-        # The reply had woken it already: a move never takes it back to SUBMITTED.
-        linked = A2AState.WORKING
+    # On a move the reply had woken it already: that never takes it back to SUBMITTED.
+    is_working = is_moved or state is A2AState.WORKING
+    linked = A2AState.WORKING if is_working else A2AState.SUBMITTED
     if linked is not sub_task.state:
         target_of(sub_task.state, Trigger.for_state(linked))
     is_whole = state in (None, A2AState.SUBMITTED, A2AState.WORKING)
@@ -207,18 +228,38 @@ def _is_too_soon(sub_task: SubTask, state: A2AState, verdict: Verdict, command: 
     """True when an agent's restlessness is bounded (D15, D17). An end is never too soon."""
     if state.is_terminal:
         return False
-    limits = command.limits
-    since = seconds_between(sub_task.changed_at, command.at)
+    limits, at = command.limits, command.at
     if verdict is Verdict.TEXT:
-        return since < limits.text_pause
-    recent = sum(
-        1 for at in sub_task.flips if seconds_between(at, command.at) <= limits.flip_window
+        text_at = sub_task.text_at
+        return text_at is not None and seconds_between(text_at, at) < limits.text_pause
+    recent = sum(1 for flip in sub_task.flips if seconds_between(flip, at) <= limits.flip_window)
+    return recent >= limits.flips and seconds_between(sub_task.changed_at, at) < limits.flip_pause
+
+
+def _park(
+    draft: _Draft, sub_task: SubTask, state: A2AState, command: Hear, fields: dict[str, Any]
+) -> None:
+    words, parts = question_of(sub_task, command.report, command.artifacts)
+    if sum(part.size for part in parts) > command.limits.result_bytes:
+        fields["anomalies"] = (*fields["anomalies"], "question.too_large")
+        parts = ()
+    draft.add(
+        Parked,
+        state=state,
+        text=words,
+        parts=parts,
+        watch=command.watch,
+        question=draft.next_version,
+        message_id=command.report.message_id,
+        seen=measure(command.artifacts),
+        **fields,
     )
-    return recent >= limits.flips and since < limits.flip_pause
 
 
-def _resolve(draft: _Draft, state: A2AState, command: Hear, fields: dict[str, Any]) -> None:
-    outcome = outcome_of(state, command.report, command.artifacts)
+def _resolve(
+    draft: _Draft, sub_task: SubTask, state: A2AState, command: Hear, fields: dict[str, Any]
+) -> None:
+    outcome = outcome_of(sub_task, state, command.report, command.artifacts)
     limit = command.limits.result_bytes
     if _size_of(outcome) <= limit:
         draft.add(
@@ -229,23 +270,25 @@ def _resolve(draft: _Draft, state: A2AState, command: Hear, fields: dict[str, An
             **fields,
         )
         return
-    # A cut result must not pass as a success (J3).
-    draft.add(
-        Resolved,
-        state=A2AState.FAILED,
-        text=(
-            f"The agent ended the task as {state}, but its result is over the limit of {limit}"
-            " bytes (standin.result_limit) and was not kept."
-        ),
-        code="result.too_large",
-        **fields,
-    )
+    if state is A2AState.COMPLETED:
+        # A cut result must not pass as a success (J3).
+        state = A2AState.FAILED
+        text = (
+            f"The agent completed the task, but its result is over the limit of {limit} bytes"
+            " (standin.result_limit) and was not kept."
+        )
+    else:
+        text = outcome.text[:REASON_KEPT] + ("…" if len(outcome.text) > REASON_KEPT else "")
+    draft.add(Resolved, state=state, text=text, code="result.too_large", **fields)
+
+
+REASON_KEPT = 4_000
+"""Characters of a reason that are kept when all that came with it is over the limit."""
 
 
 def _size_of(outcome: Outcome) -> int:
-    """Bytes that a result holds: what its parts carry, or its text where that is more."""
-    parts = (part for artifact in outcome.artifacts for part in artifact.parts)
-    return max(sum(part.size for part in parts), len(outcome.text.encode()))
+    """Bytes that a result holds: its artifacts, or its text where that is more."""
+    return max(size_of(outcome.artifacts), len(outcome.text.encode()))
 
 
 def _reply(draft: _Draft, sub_task: SubTask, command: Reply) -> None:
@@ -316,7 +359,7 @@ def _cancel(draft: _Draft, sub_task: SubTask, command: Cancel) -> None:
 
 
 def _expire(draft: _Draft, sub_task: SubTask, command: Expire) -> None:
-    if sub_task.is_resolved:
+    if sub_task.is_resolved or sub_task.deadline is None:
         return
     target_of(sub_task.state, Trigger.FAIL)
     draft.add(
@@ -332,7 +375,9 @@ def _expire(draft: _Draft, sub_task: SubTask, command: Expire) -> None:
 def _fail(draft: _Draft, sub_task: SubTask, command: Fail) -> None:
     if sub_task.is_resolved:
         return
-    target_of(sub_task.state, Trigger.for_state(command.state))
+    trigger = Trigger.for_state(command.state)
+    if not target_of(sub_task.state, trigger).is_terminal:
+        raise IllegalTransitionError(sub_task.state, trigger, command.state)
     draft.add(
         Resolved,
         state=command.state,
@@ -344,11 +389,14 @@ def _fail(draft: _Draft, sub_task: SubTask, command: Fail) -> None:
 
 
 def _revoke_push(draft: _Draft, sub_task: SubTask, command: RevokePush) -> None:
-    if sub_task.push_config_id != command.config_id:
+    on_task = command.remote_task_id or sub_task.push_task_id
+    config = PushConfig(config_id=command.config_id, remote_task_id=on_task)
+    if config not in sub_task.push_configs:
         return
     draft.add(
         PushRevoked,
         config_id=command.config_id,
+        remote_task_id=on_task,
         outcome=command.outcome,
         detail=command.detail,
     )

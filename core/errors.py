@@ -238,16 +238,15 @@ class RemoteCallError(LocumError):
         data: Any = None,
         anomalies: Sequence[str] = (),
     ) -> None:
-        detail: dict[str, Any] = {"kind": kind}
-        for name, value in (
-            ("method", method or None),
-            ("status", status),
-            ("agent_code", agent_code),
-            ("retry_after", retry_after),
-            ("data", data),
-        ):
-            if value is not None:
-                detail[name] = value
+        known = {
+            "kind": kind,
+            "method": method or None,
+            "status": status,
+            "agent_code": agent_code,
+            "retry_after": retry_after,
+            "data": data,
+        }
+        detail = {name: value for name, value in known.items() if value is not None}
         super().__init__(message, code=code, detail=detail)
         self.kind: Kind = kind
         self.method = method

@@ -10,13 +10,14 @@ from typing import Any, ClassVar, Literal, TypeAlias
 from msgspec import Struct
 
 from .lifecycle import A2AState
-from .report import Artifact, Part
+from .report import Artifact, Part, Seen
 
 __all__ = [
     "EVENT_TYPES",
     "SCHEMA",
     "Cause",
     "Created",
+    "Envelope",
     "Event",
     "Follows",
     "Linked",
@@ -24,6 +25,7 @@ __all__ = [
     "PushRevoked",
     "Resolved",
     "Watch",
+    "WatchMode",
     "Woken",
 ]
 
@@ -127,8 +129,9 @@ class Parked(_Event, frozen=True, kw_only=True, tag="Parked"):
 
     `question` is the version of the Parked that opened the question: its own version for a new
     one, an earlier one when the same question is recorded again (a new watch, a refused reply).
-    `message_id` is the agent's, `seen` the number of parts that each artifact had (D16), `refusal`
-    what the agent said when it refused a reply (C12).
+    `message_id` is the agent's, `seen` how much there was of each artifact (D16), `refusal` what
+    the agent said when it refused a reply (C12). `context_id` is given where it was not known
+    before, here as in the events below.
     """
 
     TOPIC: ClassVar[str] = "locum.sub_task.parked"
@@ -139,8 +142,9 @@ class Parked(_Event, frozen=True, kw_only=True, tag="Parked"):
     watch: Watch
     question: int
     message_id: str = ""
-    seen: dict[str, int] = {}
+    seen: dict[str, Seen] = {}
     refusal: str | None = None
+    context_id: str = ""
     previous_hash: str = ""
     hash: str = ""
 
@@ -154,6 +158,7 @@ class Woken(_Event, frozen=True, kw_only=True, tag="Woken"):
     message_id: str | None = None
     question: int | None = None
     parts: tuple[Part, ...] = ()
+    context_id: str = ""
     previous_hash: str = ""
     hash: str = ""
 
@@ -174,16 +179,21 @@ class Resolved(_Event, frozen=True, kw_only=True, tag="Resolved"):
     code: str | None = None
     delivery: Literal["refused", "unknown"] | None = None
     confirmed: bool = True
+    context_id: str = ""
     previous_hash: str = ""
     hash: str = ""
 
 
 class PushRevoked(_Event, frozen=True, kw_only=True, tag="PushRevoked"):
-    """The push config is no more: deleted at the end, or its registration was refused (F1, D2)."""
+    """The push config is no more: deleted at the end, or its registration was refused (F1, D2).
+
+    `remote_task_id` is the task that it was on, which may be one that the agent moved on from.
+    """
 
     TOPIC: ClassVar[str] = "locum.sub_task.push_revoked"
 
     config_id: str
+    remote_task_id: str
     outcome: Literal["deleted", "gone", "failed", "refused"]
     detail: str = ""
     previous_hash: str = ""

@@ -5,18 +5,34 @@ has to judge.
 """
 
 from enum import StrEnum
+from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET
 
+from .artifacts import gained_parts
 from .lifecycle import A2AState
-from .report import Artifact, RemoteReport, Source, artifacts_text, gained_parts, parts_words
+from .report import Artifact, Part, RemoteReport, Source, artifacts_text, parts_text, parts_words
 from .subtask import SubTask
 
-__all__ = ["ANSWERED", "Outcome", "Verdict", "heard_state", "outcome_of", "question_of", "weigh"]
+__all__ = [
+    "ANSWERED",
+    "Outcome",
+    "Verdict",
+    "heard_state",
+    "outcome_of",
+    "question_of",
+    "status_text",
+    "weigh",
+]
 
 ANSWERED = "awaiting-next-message"
 """The status extension's sub-state of a task that is parked because it has answered (D13)."""
+
+
+QUESTION_LIMIT = 65_536
+STATUS_LIMIT = 2_000
+"""Characters of a question and of a status text that are kept; a longer one ends in `…` (J3)."""
 
 
 class Verdict(StrEnum):
@@ -51,14 +67,22 @@ def heard_state(sub_task: SubTask, report: RemoteReport) -> A2AState | None:
 
 def question_of(
     sub_task: SubTask, report: RemoteReport, artifacts: tuple[Artifact, ...]
-) -> tuple[str, tuple[object, ...]]:
+) -> tuple[str, tuple[Part, ...]]:
     """What a parked agent asks: its words, and the parts that they come from (D16)."""
-    if report.parts:
-        return parts_words(report.parts), report.parts
-    if report.text:
-        return report.text, ()
-    gained = gained_parts(sub_task.seen, artifacts)
-    return parts_words(gained), gained
+    parts = report.parts
+    if not parts and not report.text:
+        parts = gained_parts(sub_task.seen, artifacts)
+    words = parts_words(parts) or report.text
+    return _cut(words, QUESTION_LIMIT), parts
+
+
+def status_text(report: RemoteReport) -> str:
+    """The status text of a task that works (D17). Its data is progress of some sort, not words."""
+    return _cut(parts_text(report.parts) or report.text, STATUS_LIMIT)
+
+
+def _cut(words: str, limit: int) -> str:
+    return words if len(words) <= limit else words[: limit - 1] + "…"
 
 
 def weigh(
@@ -69,70 +93,84 @@ def weigh(
     *,
     confirmed: bool = False,
 ) -> Verdict:
-    """What `report`, heard from `source`, means for `sub_task` now."""
+    """What `report`, heard from `source`, means for `sub_task` now.
+
+    `confirmed` says that a second look found the same, which settles a doubt.
+    """
     if sub_task.is_resolved:
         return Verdict.LATE
     state = heard_state(sub_task, report)
     if state is None:
         return Verdict.SAME
     is_judge = source in ("get", "cancel")
-    known, heard = sub_task.remote_at, report.remote_at
-    is_older = bool(known and heard and heard < known)
-    is_level = bool(known and heard and heard == known)
+    age = _age(sub_task, report)
     if state.is_terminal:
-        return Verdict.DOUBT if is_older and not is_judge else Verdict.CHANGE
-    if is_older:
+        return Verdict.DOUBT if age == "older" and not is_judge else Verdict.CHANGE
+    if age == "older":
         return Verdict.STALE
-    if state is sub_task.state:
-        return _same_state(sub_task, report, artifacts, is_level=is_level)
+    if state is A2AState.WORKING and sub_task.state is A2AState.WORKING:
+        text = status_text(report)
+        return Verdict.TEXT if text and text != sub_task.text else Verdict.SAME
     if state is A2AState.SUBMITTED:
-        return Verdict.STALE
-    if is_level and not is_judge:
+        return Verdict.SAME if sub_task.state is A2AState.SUBMITTED else Verdict.STALE
+    if sub_task.state is A2AState.SUBMITTED:
+        # Nothing comes before SUBMITTED that could be replayed.
+        return Verdict.CHANGE
+    is_sure = is_judge or confirmed or age == "newer"
+    if state is sub_task.state:
+        return _same_question(sub_task, report, artifacts, age, is_sure=is_sure)
+    # Without a newer time, a state that it has been in before may be replayed (D7).
+    is_first = sub_task.asked_state is None and age == "unknown"
+    if not is_sure and not is_first:
         return Verdict.DOUBT
-    if state is A2AState.WORKING:
-        # Without a time, a WORKING on the stream of a parked task may be a replay (D7).
-        if sub_task.state.is_parked and not heard and not is_judge:
-            return Verdict.DOUBT
+    is_settled = confirmed or sub_task.reply is None or state is A2AState.WORKING
+    if is_settled or not _may_be_answered(sub_task, report, artifacts, age):
         return Verdict.CHANGE
-    if sub_task.state.is_parked:
-        return Verdict.CHANGE
-    return _asked_again(sub_task, report, artifacts, is_judge=is_judge, confirmed=confirmed)
+    return Verdict.DOUBT
 
 
-def _same_state(
-    sub_task: SubTask, report: RemoteReport, artifacts: tuple[Artifact, ...], *, is_level: bool
-) -> Verdict:
-    if sub_task.state.is_parked:
-        words, _ = question_of(sub_task, report, ())
-        if not words or is_level or words == sub_task.asked:
-            return Verdict.SAME
-        return Verdict.CHANGE
-    if sub_task.state is A2AState.WORKING:
-        words = parts_words(report.parts) or report.text
-        if words and words != sub_task.text:
-            return Verdict.TEXT
-    return Verdict.SAME
+Age: TypeAlias = Literal["older", "level", "newer", "unknown"]
 
 
-def _asked_again(
+def _age(sub_task: SubTask, report: RemoteReport) -> Age:
+    """The report's status time against the newest that is known (D14)."""
+    known, heard = sub_task.remote_at, report.remote_at
+    if not known or not heard:
+        return "unknown"
+    if heard == known:
+        return "level"
+    return "newer" if heard > known else "older"
+
+
+def _same_question(
     sub_task: SubTask,
     report: RemoteReport,
     artifacts: tuple[Artifact, ...],
+    age: Age,
     *,
-    is_judge: bool,
-    confirmed: bool,
+    is_sure: bool,
 ) -> Verdict:
-    """A parked state while working. After a reply it may be the answered question, heard late."""
-    known, heard = sub_task.remote_at, report.remote_at
-    is_newer = bool(heard and (not known or heard > known))
-    if sub_task.reply is None or is_newer or confirmed:
-        return Verdict.CHANGE
-    if report.message_id and report.message_id == sub_task.asked_id:
-        return Verdict.DOUBT
+    """Parked and heard parked: the question heard again, or another one (E2)."""
     words, _ = question_of(sub_task, report, artifacts)
-    if not words or words == sub_task.asked or not is_judge:
-        return Verdict.DOUBT
-    return Verdict.CHANGE
+    if not words or words == sub_task.asked:
+        return Verdict.SAME
+    if age == "level":
+        # The words of a question may come after its state (Q11).
+        return Verdict.SAME if sub_task.asked else Verdict.CHANGE
+    return Verdict.CHANGE if is_sure else Verdict.DOUBT
+
+
+def _may_be_answered(
+    sub_task: SubTask, report: RemoteReport, artifacts: tuple[Artifact, ...], age: Age
+) -> bool:
+    """True when this may be the question that was just answered, heard once more.
+
+    A newer time proves nothing: some agents stamp each answer with the present.
+    """
+    if report.message_id and sub_task.asked_id and report.message_id != sub_task.asked_id:
+        return False
+    words, _ = question_of(sub_task, report, artifacts)
+    return age == "level" or not words or words == sub_task.asked
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,24 +181,29 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     artifacts: tuple[Artifact, ...]
 
 
-def outcome_of(state: A2AState, report: RemoteReport, artifacts: tuple[Artifact, ...]) -> Outcome:
+def outcome_of(
+    sub_task: SubTask, state: A2AState, report: RemoteReport, artifacts: tuple[Artifact, ...]
+) -> Outcome:
     """The result of a terminal report, nothing counted twice (D12, Q6, R3).
 
-    The text of a success is its artifacts' text, else the message's; of a failure its reason: the
-    message's words, else the artifacts'. Parts of a message that are no artifact and more than
-    text are kept as one.
+    The text of a success is its artifacts' text, else the message's, else the last thing that the
+    agent said while it worked (Q7); of a failure its reason: the message's words, else the
+    artifacts'. What a message carries besides text is kept as an artifact where there is none.
     """
     if report.kind == "message":
         answer = Artifact(artifact_id=report.message_id or "message", parts=report.parts)
         return Outcome(state=state, text=report.text, artifacts=(answer,))
-    if not artifacts and any(part.text is UNSET for part in report.parts):
+    is_bare = all(part.is_empty for artifact in artifacts for part in artifact.parts)
+    if is_bare and any(part.text is UNSET for part in report.parts):
         said = Artifact(artifact_id=report.message_id or "status", parts=report.parts)
-        artifacts = (said,)
-    if state is A2AState.COMPLETED:
-        text = artifacts_text(artifacts) or report.text
-    else:
+        artifacts, is_bare = (*artifacts, said), False
+    if state is not A2AState.COMPLETED:
         words = parts_words(report.parts) or report.text
         text = words or "\n".join(
             found for artifact in artifacts if (found := parts_words(artifact.parts))
         )
+        return Outcome(state=state, text=text, artifacts=artifacts)
+    text = artifacts_text(artifacts) or report.text
+    if is_bare and not text and sub_task.state is A2AState.WORKING:
+        text = sub_task.text
     return Outcome(state=state, text=text, artifacts=artifacts)

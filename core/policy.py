@@ -12,13 +12,13 @@ from .subtask import SubTask
 from .times import seconds_between
 
 __all__ = [
+    "NOTHING",
+    "STREAMING",
     "Action",
     "AwaitPush",
     "CancelRemote",
     "DeletePush",
     "Follow",
-    "NOTHING",
-    "STREAMING",
     "Known",
     "Poll",
     "RegisterPush",
@@ -123,12 +123,8 @@ def next_action(
     known: Known = NOTHING,
 ) -> Action:
     """The next action for `sub_task` at `now` (RFC 3339, UTC)."""
-    if sub_task.push_config_id and (
-        sub_task.is_resolved or sub_task.push_task_id != sub_task.remote_task_id
-    ):
-        return DeletePush(config_id=sub_task.push_config_id, remote_task_id=sub_task.push_task_id)
     if sub_task.is_resolved:
-        return Rest()
+        return _delete_push(sub_task) or Rest()
     if known.cancelling:
         return CancelRemote(deadline=False)
     if sub_task.deadline and seconds_between(sub_task.deadline, now) >= 0:
@@ -139,7 +135,15 @@ def next_action(
     reply = sub_task.reply
     if reply is not None and known.delivered != reply.message_id:
         return SendReply(message_id=reply.message_id, look_first=known.unsent != reply.message_id)
-    return _watch(sub_task, traits, known)
+    return _delete_push(sub_task) or _watch(sub_task, traits, known)
+
+
+def _delete_push(sub_task: SubTask) -> DeletePush | None:
+    """The push config to delete: all when it has ended (F1), else those on an old task (C13)."""
+    for config in sub_task.push_configs:
+        if sub_task.is_resolved or config.remote_task_id != sub_task.remote_task_id:
+            return DeletePush(config_id=config.config_id, remote_task_id=config.remote_task_id)
+    return None
 
 
 def _watch(sub_task: SubTask, traits: Traits, known: Known) -> Action:

@@ -14,6 +14,7 @@ from .chain import GENESIS
 from .errors import HistoryError
 from .events import (
     Created,
+    Envelope,
     Event,
     Follows,
     Linked,
@@ -24,19 +25,29 @@ from .events import (
     Woken,
 )
 from .lifecycle import A2AState
-from .report import Artifact, Part, parts_words
+from .report import Artifact, Part, Seen
 
-__all__ = ["PendingReply", "SubTask", "evolve", "replay"]
+__all__ = ["PendingReply", "PushConfig", "SubTask", "evolve", "replay"]
 
 
 class PendingReply(Struct, frozen=True, kw_only=True):
-    """A reply that was recorded and that nothing heard since says was received."""
+    """A recorded reply that is open: the agent has neither asked again nor ended since.
+
+    Whether it arrived is not recorded; after a restart it is looked for on the agent (I3).
+    """
 
     message_id: str
     question: int
     text: str
     parts: tuple[Part, ...]
     version: int
+
+
+class PushConfig(Struct, frozen=True, kw_only=True):
+    """A push config of ours, and the remote task that it is on."""
+
+    config_id: str
+    remote_task_id: str
 
 
 class SubTask(Struct, frozen=True, kw_only=True):
@@ -57,7 +68,7 @@ class SubTask(Struct, frozen=True, kw_only=True):
     message_id: str
     participant_id: str
     card_digest: str
-    envelope: str
+    envelope: Envelope
     model: str
     reasoning_effort: str
     parent_tasks: tuple[str, ...]
@@ -87,20 +98,25 @@ class SubTask(Struct, frozen=True, kw_only=True):
     asked_id: str = ""
     """The agent's message id of that question."""
     asked_state: A2AState | None = None
-    seen: dict[str, int] = {}
+    seen: dict[str, Seen] = {}
+    """How much there was of each artifact when that question was asked (D16)."""
     watch: Watch | None = None
     """How the parked task is watched; None while it works or has ended."""
     push_config_id: str | None = None
     """A push config that the agent may still hold."""
     push_task_id: str = ""
     """The remote task that it is on."""
+    stale_pushes: tuple[PushConfig, ...] = ()
+    """Earlier push configs that the agent may still hold, on tasks that it moved on from (C13)."""
     token_digest: str | None = None
     """SHA-256 of the token that a push must bear; None when none is accepted."""
     reply: PendingReply | None = None
     flips: tuple[str, ...] = ()
-    """When the task left a parked state by itself, the latest ones (D15)."""
+    """When the task left a parked state, or changed its question, by itself; the latest (D15)."""
     changed_at: str = ""
-    """When a state change was last recorded (D15, D17)."""
+    """When a change was last recorded (D15)."""
+    text_at: str | None = None
+    """When a status text was last recorded (D17)."""
 
     artifacts: tuple[Artifact, ...] = ()
     code: str | None = None
@@ -111,6 +127,14 @@ class SubTask(Struct, frozen=True, kw_only=True):
     def is_resolved(self) -> bool:
         """True once the sub-task has ended."""
         return self.state.is_terminal
+
+    @property
+    def push_configs(self) -> tuple[PushConfig, ...]:
+        """Every push config that the agent may still hold, the current one last."""
+        if self.push_config_id is None:
+            return self.stale_pushes
+        current = PushConfig(config_id=self.push_config_id, remote_task_id=self.push_task_id)
+        return (*self.stale_pushes, current)
 
     @property
     def is_linked(self) -> bool:
@@ -203,28 +227,12 @@ def _changes(
                 "state": event.state,
                 "remote_at": event.remote_at or (None if event.replaces else sub_task.remote_at),
                 "reply": None if event.replaces else sub_task.reply,
+                "question": None if event.replaces else sub_task.question,
+                "watch": None if event.replaces else sub_task.watch,
                 "changed_at": event.at,
             }
         case Parked():
-            is_new = event.question == event.version
-            return {
-                "state": event.state,
-                "text": event.text,
-                "question": event.question,
-                "asked": event.text or parts_words(event.parts) if is_new else sub_task.asked,
-                "asked_id": event.message_id if is_new else sub_task.asked_id,
-                "asked_state": event.state,
-                "seen": event.seen if is_new else sub_task.seen,
-                "watch": event.watch,
-                "push_config_id": event.watch.config_id or sub_task.push_config_id,
-                "push_task_id": (
-                    sub_task.remote_task_id if event.watch.config_id else sub_task.push_task_id
-                ),
-                "token_digest": event.watch.token_digest or sub_task.token_digest,
-                "reply": None,
-                "remote_at": event.remote_at or sub_task.remote_at,
-                "changed_at": event.at,
-            }
+            return _parked(sub_task, event)
         case Woken():
             return _woken(sub_task, event)
         case Resolved():
@@ -235,6 +243,7 @@ def _changes(
                 "code": event.code,
                 "delivery": event.delivery,
                 "confirmed": event.confirmed,
+                "context_id": event.context_id or sub_task.context_id,
                 "question": None,
                 "watch": None,
                 "token_digest": None,
@@ -243,17 +252,52 @@ def _changes(
                 "changed_at": event.at,
             }
         case PushRevoked():
-            watch = sub_task.watch
-            if watch is not None and watch.mode == "push":
-                watch = Watch(mode=watch.fallback, fallback=watch.fallback)
-            return {
-                "push_config_id": None,
-                "push_task_id": "",
-                "token_digest": None,
-                "watch": watch,
-            }
+            return _push_revoked(sub_task, event)
         case _ as never:
             assert_never(never)
+
+
+def _parked(sub_task: SubTask, event: Parked) -> dict[str, object]:
+    is_new = event.question == event.version
+    is_by_itself = is_new and sub_task.state.is_parked
+    watch, stale = event.watch, sub_task.stale_pushes
+    if watch.config_id:
+        current = PushConfig(config_id=watch.config_id, remote_task_id=sub_task.remote_task_id)
+        stale = tuple(config for config in sub_task.push_configs if config != current)
+    return {
+        "state": event.state,
+        "text": event.text,
+        "question": event.question,
+        "asked": event.text if is_new else sub_task.asked,
+        "asked_id": event.message_id if is_new else sub_task.asked_id,
+        "asked_state": event.state,
+        "seen": event.seen if is_new else sub_task.seen,
+        "watch": watch,
+        "push_config_id": watch.config_id or sub_task.push_config_id,
+        "push_task_id": sub_task.remote_task_id if watch.config_id else sub_task.push_task_id,
+        "stale_pushes": stale,
+        "token_digest": watch.token_digest or sub_task.token_digest,
+        "context_id": event.context_id or sub_task.context_id,
+        "reply": None,
+        "flips": _one_more_flip(sub_task, event.at) if is_by_itself else sub_task.flips,
+        "remote_at": event.remote_at or sub_task.remote_at,
+        "changed_at": event.at,
+    }
+
+
+def _push_revoked(sub_task: SubTask, event: PushRevoked) -> dict[str, object]:
+    revoked = PushConfig(config_id=event.config_id, remote_task_id=event.remote_task_id)
+    if revoked in sub_task.stale_pushes:
+        left = tuple(config for config in sub_task.stale_pushes if config != revoked)
+        return {"stale_pushes": left}
+    watch = sub_task.watch
+    if watch is not None and watch.mode == "push":
+        watch = Watch(mode=watch.fallback, fallback=watch.fallback)
+    return {"push_config_id": None, "push_task_id": "", "token_digest": None, "watch": watch}
+
+
+def _one_more_flip(sub_task: SubTask, at: str) -> tuple[str, ...]:
+    return (*sub_task.flips, at)[-FLIPS_KEPT:]
 
 
 def _woken(sub_task: SubTask, event: Woken) -> dict[str, object]:
@@ -261,11 +305,12 @@ def _woken(sub_task: SubTask, event: Woken) -> dict[str, object]:
         "state": A2AState.WORKING,
         "question": None,
         "watch": None,
-        "text": event.text,
+        "context_id": event.context_id or sub_task.context_id,
         "remote_at": event.remote_at or sub_task.remote_at,
         "changed_at": event.at,
     }
     if event.message_id is not None:
+        changes["text"] = ""
         changes["reply"] = PendingReply(
             message_id=event.message_id,
             question=event.question or 0,
@@ -273,9 +318,10 @@ def _woken(sub_task: SubTask, event: Woken) -> dict[str, object]:
             parts=event.parts,
             version=event.version,
         )
-        changes["text"] = ""
         return changes
-    changes["reply"] = None
+    changes["text"] = event.text
+    if event.text:
+        changes["text_at"] = event.at
     if sub_task.state.is_parked:
-        changes["flips"] = (*sub_task.flips, event.at)[-FLIPS_KEPT:]
+        changes["flips"] = _one_more_flip(sub_task, event.at)
     return changes
