@@ -1,60 +1,161 @@
-"""Hold an agent's answers to the task that they have to be about (K3). Reads nothing else of them."""
+"""What is asked with one request: its binding, its parameters, and what in it is secret.
 
+Reads the request; changes nothing but the spelling of a task id in a URL (K3).
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, Final
+from urllib.parse import quote
+
+import httpx
 import msgspec
 
-from .calling import Call
-from .reports import Heard
+from .faults import MalformedError
+from .notes import CallNotes
+from .words import redacted, words_of
 
-__all__ = ["AskedTask"]
+__all__ = ["Asked", "error_body", "malformed", "rest_url"]
+
+_RPC_MARK: Final = b'"jsonrpc"'
+_REST_PATH: Final = re.compile(rb"/(?:message:(?:send|stream)|tasks(?:/.*)?|extendedAgentCard)$")
+_OPEN_HEADERS: Final = frozenset(
+    {
+        *("a2a-extensions", "a2a-version", "accept", "accept-encoding", "cache-control"),
+        *("connection", "content-length", "content-type", "host", "if-modified-since"),
+        *("if-none-match", "traceparent", "tracestate", "transfer-encoding", "user-agent"),
+        "x-participant-id",
+    }
+)
+_OPEN_QUERY: Final = frozenset(
+    {
+        *("contextId", "historyLength", "includeArtifacts", "pageSize", "pageToken"),
+        *("status", "statusTimestampAfter"),
+    }
+)
+_SHORTEST_SECRET: Final = 4
 
 
-class AskedTask:
-    """The task that a call is about, and whether its answers are.
+class Asked:
+    """One request, as far as its answer depends on it."""
 
-    `task_id` is empty for a brief: the first answer names the task. `may_move` lets an agent answer
-    a reply under another task, once (C13).
-    """
-
-    def __init__(self, call: Call, task_id: str = "", *, may_move: bool = False) -> None:
-        self._call = call
-        self._task_id = task_id
-        self._may_move = may_move
-
-    @property
-    def is_known(self) -> bool:
-        """True once the task has an id."""
-        return bool(self._task_id)
-
-    def check(self, heard: Heard) -> Heard:
-        """What was heard, its missing task id filled in.
-
-        Raises RemoteCallError `remote.wrong_task` when it is about another task, and
-        `remote.malformed` when it is a task that says nothing.
-        """
-        report = heard.report
-        if report.kind == "task" and not report.remote_task_id and report.state is None:
-            raise self._call.error(
-                "The agent answered with a task that has no id and no state.", "remote.malformed"
-            )
-        if not report.remote_task_id:
-            return self._fill_in(heard)
-        if self._task_id and report.remote_task_id != self._task_id:
-            if not self._may_move:
-                raise self._call.error(
-                    f"The agent was asked about task {self._task_id!r} and answered about"
-                    f" {report.remote_task_id!r}.",
-                    "remote.wrong_task",
-                )
-            self._may_move = False
-        self._task_id = report.remote_task_id
-        return heard
-
-    def _fill_in(self, heard: Heard) -> Heard:
-        if heard.report.kind == "message" or not self._task_id:
-            return heard
-        report = msgspec.structs.replace(
-            heard.report,
-            remote_task_id=self._task_id,
-            anomalies=(*heard.report.anomalies, *self._call.oddities("task.id_missing")),
+    def __init__(self, request: httpx.Request, body: bytes) -> None:
+        self._request = request
+        self._body = body
+        # The SDK puts the mark last; a part of a message could hold it elsewhere.
+        self.rpc: Final = request.method == "POST" and (
+            _RPC_MARK in body[:64] or _RPC_MARK in body[-64:]
         )
-        return Heard(report, heard.payload)
+
+    def is_call(self, notes: CallNotes) -> bool:
+        """True when this is the call that the notes are about, and no request on its behalf."""
+        if notes.method == "AgentCard":
+            return self._request.method == "GET"
+        return self.rpc or bool(_REST_PATH.search(self._request.url.raw_path.partition(b"?")[0]))
+
+    @cached_property
+    def params(self) -> dict[str, Any]:
+        """The parameters of the call, empty when there are none."""
+        try:
+            value = msgspec.json.decode(self._body or b"{}")
+        except msgspec.DecodeError:
+            return {}
+        if self.rpc and isinstance(value, dict):
+            value = value.get("params")
+        return value if isinstance(value, dict) else {}
+
+    def without_secrets(self, error: dict[str, Any]) -> dict[str, Any]:
+        """The agent's error, with whatever it quotes of our credentials masked (G8, P10)."""
+        secrets = self._secrets
+        data = error.get("data")
+        if data is not None and secrets:
+            text = msgspec.json.encode(data, order="sorted").decode()
+            data = msgspec.json.decode(redacted(text, secrets))
+        return {
+            "code": error.get("code"),
+            "message": redacted(str(error.get("message") or ""), secrets),
+            "data": data,
+        }
+
+    @cached_property
+    def _secrets(self) -> tuple[str, ...]:
+        found = {secret for secret in self._sent_secrets() if len(secret) >= _SHORTEST_SECRET}
+        # The longest first, so that no secret hides the rest of another.
+        return tuple(sorted(found, key=len, reverse=True))
+
+    def _sent_secrets(self) -> Iterator[str]:
+        for name, value in self._request.headers.items():
+            if name.lower() not in _OPEN_HEADERS:
+                yield value
+                yield from _inside(value)
+        for name, value in self._request.url.params.items():
+            if name not in _OPEN_QUERY:
+                yield value
+        inline = self.params.get("configuration")
+        for holder in (self.params, inline if isinstance(inline, dict) else {}):
+            config = holder.get("taskPushNotificationConfig", holder)
+            if isinstance(config, dict):
+                yield str(config.get("token") or "")
+                authentication = config.get("authentication")
+                if isinstance(authentication, dict):
+                    yield str(authentication.get("credentials") or "")
+
+
+def _inside(value: str) -> Iterator[str]:
+    """The secrets in a header's value: a token behind its scheme, a password, cookies."""
+    scheme, _, token = value.partition(" ")
+    if token:
+        yield token
+    if scheme.lower() == "basic":
+        try:
+            yield base64.b64decode(token).decode("utf-8", "replace").partition(":")[2]
+        except (binascii.Error, ValueError):
+            pass
+    for cookie in value.split(";"):
+        yield cookie.partition("=")[2].strip()
+
+
+def error_body(error: dict[str, Any], *, rpc: bool) -> dict[str, Any]:
+    """The error as the SDK finds it in an answer of the binding."""
+    code, message, data = error["code"], error["message"], error["data"]
+    if rpc:
+        said = {"code": code, "message": message, "data": data}
+        return {"jsonrpc": "2.0", "id": None, "error": said}
+    return {"error": {"code": code, "message": message, "details": data}}
+
+
+def malformed(body: bytes, notes: CallNotes, asked: Asked) -> MalformedError:
+    """The error for a body that answers nothing; its words are kept in the notes (K4)."""
+    notes.error = asked.without_secrets({"message": words_of(body)})
+    words = notes.error["message"] or "nothing at all"
+    return MalformedError(f"it answered with something else than A2A: {words}")
+
+
+def rest_url(url: str, notes: CallNotes) -> str:
+    """The URL with the call's ids percent-encoded in it (K3).
+
+    The SDK writes ids into the path as they are, so that one with a `/`, `?`, `#` or `..` in it
+    would ask for something else. What has no such path (JSON-RPC) comes back unchanged.
+    """
+    if not notes.task_id:
+        return url
+    configs = "/pushNotificationConfigs"
+    tails = {
+        f"{configs}/{notes.config_id}": f"{configs}/{_segment(notes.config_id)}",
+        **{tail: tail for tail in (configs, ":cancel", ":subscribe", "")},
+    }
+    for tail, spelled in tails.items():
+        written = f"/tasks/{notes.task_id}{tail}"
+        if url.endswith(written):
+            return f"{url[: -len(written)]}/tasks/{_segment(notes.task_id)}{spelled}"
+    return url
+
+
+def _segment(text: str) -> str:
+    """The text as one segment of a path, never one that means another level."""
+    if text in (".", ".."):
+        return text.replace(".", "%2E")
+    return quote(text.encode("utf-8", "replace"), safe="")
