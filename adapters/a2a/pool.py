@@ -1,0 +1,261 @@
+"""The connections to an agent: aiohttp's pool as an httpx transport. Knows HTTP, and no A2A.
+
+aiohttp's pool stays fast with thousands of connections (PERF.md). Its errors are mapped here with
+one question in mind, since work must never be sent twice (C7): can the request have reached the
+agent? `httpx.ConnectError`, `ConnectTimeout` and `UnsupportedProtocol` mean that it surely has not;
+every other error means that it may have.
+"""
+
+import io
+import ipaddress
+import socket
+import ssl
+from collections.abc import AsyncIterator, Callable
+from functools import cache
+from typing import Final, NoReturn
+
+import aiohttp
+import httpx
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.http_exceptions import LineTooLong
+from multidict import CIMultiDict
+from yarl import URL
+
+from .faults import AddressRefusedError, TooLargeError
+from .notes import CALL, WireLimits
+
+__all__ = ["Guard", "Pool", "open_pool"]
+
+Guard = Callable[[str, str], None]
+"""Given a host and an IP address that it stands for; raises when it must not be dialled (A4)."""
+
+# Servers commonly drop a connection after 5 idle seconds. One that is dropped while a send is on
+# its way leaves the send in doubt, so ours are dropped first.
+_KEEP_ALIVE: Final = 4.0
+_READ_BUFFER: Final = 64 << 10
+_LARGE_BODY: Final = 1 << 20
+_NOTHING_ADDED: Final = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
+
+
+def open_pool(
+    *,
+    ssl_context: ssl.SSLContext | None = None,
+    guard: Guard | None = None,
+    limits: WireLimits | None = None,
+) -> httpx.AsyncBaseTransport:
+    """A pool of connections without a limit of its own, without cookies, redirects and proxies.
+
+    `ssl_context` None verifies against the usual authorities (httpx's, with `SSL_CERT_FILE`).
+    `guard` is asked about every address before it is dialled, resolved or literal, so that a name
+    that has come to mean another address is noticed; what it raises becomes AddressRefusedError.
+    Opens nothing before the first request; it belongs to the event loop of that request.
+    """
+    return Pool(ssl_context=ssl_context, guard=guard, limits=limits)
+
+
+@cache
+def _usual_ssl_context() -> ssl.SSLContext:
+    # Loading the authorities takes tens of milliseconds; the context is never changed.
+    return httpx.create_ssl_context()
+
+
+class Pool(httpx.AsyncBaseTransport):
+    """See `open_pool`."""
+
+    def __init__(
+        self,
+        *,
+        ssl_context: ssl.SSLContext | None = None,
+        guard: Guard | None = None,
+        limits: WireLimits | None = None,
+    ) -> None:
+        self._ssl_context = ssl_context
+        self._guard = guard
+        self._limits = limits or WireLimits()
+        self._session: aiohttp.ClientSession | None = None
+        self._closed = False
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """The response, as soon as its head is there; the body is read from its stream."""
+        if self._closed:
+            raise httpx.ConnectError("the connections to this agent are closed")
+        self._check_literal(request.url.host)
+        if self._session is None:
+            self._session = self._open_session(request.url.scheme)
+        timeout = request.extensions.get("timeout", {})
+        body = await request.aread()
+        try:
+            response = await self._session.request(
+                request.method,
+                # As httpx has written it: the escapes of a path must not be undone (K3).
+                URL(str(request.url), encoded=True),
+                headers=CIMultiDict(request.headers.multi_items()),
+                # Past a size aiohttp wants to be handed a file, which it writes in pieces.
+                data=io.BytesIO(body) if len(body) > _LARGE_BODY else body or None,
+                allow_redirects=False,
+                timeout=aiohttp.ClientTimeout(
+                    # `connect` covers the look-up of the name too, which `sock_connect` does not.
+                    connect=timeout.get("connect"),
+                    sock_read=timeout.get("read"),
+                ),
+            )
+        except AddressRefusedError:
+            raise
+        except (aiohttp.ClientError, OSError, RuntimeError, ValueError) as fault:
+            notes = CALL.get()
+            if notes is not None and not notes.sent:
+                _raise_unsent(fault)
+            _raise_for(fault, self._limits)
+        phrase = (response.reason or "").encode("latin-1", "replace")
+        return httpx.Response(
+            response.status,
+            headers=list(response.raw_headers),
+            stream=_Body(response, self._limits),
+            extensions={"http_version": b"HTTP/1.1", "reason_phrase": phrase},
+        )
+
+    async def aclose(self) -> None:
+        """Close every connection, those of open streams too."""
+        self._closed = True
+        if self._session is not None:
+            session, self._session = self._session, None
+            await session.close()
+
+    def _open_session(self, scheme: str) -> aiohttp.ClientSession:
+        context = self._ssl_context
+        if context is None and scheme == "https":
+            context = _usual_ssl_context()
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=0,
+                keepalive_timeout=_KEEP_ALIVE,
+                ssl=context if context is not None else True,
+                resolver=None if self._guard is None else _GuardedResolver(self._guard),
+            ),
+            request_class=_Request,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            skip_auto_headers=_NOTHING_ADDED,
+            auto_decompress=False,
+            trust_env=False,
+            read_bufsize=_READ_BUFFER,
+            max_line_size=self._limits.header_limit,
+            max_field_size=self._limits.header_limit,
+            max_headers=self._limits.header_count,
+            requote_redirect_url=False,
+        )
+
+    def _check_literal(self, host: str) -> None:
+        if self._guard is not None:
+            try:
+                address = str(ipaddress.ip_address(host))
+            except ValueError:
+                return  # A name; its addresses are checked when it is resolved.
+            _ask(self._guard, host, address)
+
+
+class _Request(aiohttp.ClientRequest):
+    """A request that tells the call's notes when its first bytes are about to leave."""
+
+    async def send(self, conn: aiohttp.connector.Connection) -> aiohttp.ClientResponse:
+        notes = CALL.get()
+        if notes is None:
+            return await super().send(conn)
+        notes.sent = True
+        try:
+            return await super().send(conn)
+        except ValueError:
+            # A header that cannot be written; it is noticed before anything is.
+            notes.sent = False
+            raise
+
+
+class _GuardedResolver(AbstractResolver):
+    """Resolves names like aiohttp does, and lets the guard see every address."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._inner = aiohttp.DefaultResolver()
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        """The addresses of `host`; raises AddressRefusedError when one of them is refused."""
+        found = await self._inner.resolve(host, port, family)
+        for result in found:
+            _ask(self._guard, host, result["host"])
+        return found
+
+    async def close(self) -> None:
+        """Release what the resolver holds."""
+        await self._inner.close()
+
+
+def _ask(guard: Guard, host: str, address: str) -> None:
+    try:
+        guard(host, address)
+    except Exception as refusal:
+        raise AddressRefusedError(f"{host} is {address}: {refusal}") from refusal
+
+
+class _Body(httpx.AsyncByteStream):
+    """The body of a response; closing it early closes the connection (D11)."""
+
+    def __init__(self, response: aiohttp.ClientResponse, limits: WireLimits) -> None:
+        self._response = response
+        self._limits = limits
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        read = self._response.content.readany
+        try:
+            while chunk := await read():
+                yield chunk
+        except (aiohttp.ClientError, OSError, RuntimeError) as fault:
+            _raise_for(fault, self._limits)
+
+    async def aclose(self) -> None:
+        # Read to its end the connection is back in the pool already, and this closes nothing.
+        self._response.close()
+
+
+_UNUSABLE: Final = (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError)
+
+
+def _raise_unsent(fault: Exception) -> NoReturn:
+    """Raise the httpx error for a request of which no byte has left."""
+    if isinstance(fault, ValueError) and not isinstance(fault, aiohttp.ClientError):
+        raise httpx.LocalProtocolError(f"the request cannot be sent: {fault}") from fault
+    _raise_if_unreached(fault)
+    raise httpx.ConnectError(f"nothing was sent: {fault}") from fault
+
+
+def _raise_for(fault: Exception, limits: WireLimits) -> NoReturn:
+    """Raise the httpx error for a request that has left, unless the error itself denies it."""
+    _raise_if_unreached(fault)
+    if isinstance(fault, TimeoutError):
+        raise httpx.ReadTimeout("the agent said nothing in time") from fault
+    if isinstance(fault, aiohttp.ServerDisconnectedError):
+        raise httpx.RemoteProtocolError("the agent closed the connection unanswered") from fault
+    if isinstance(fault, aiohttp.ClientResponseError):
+        if _is_too_long(fault):
+            raise TooLargeError("the head of the answer", limits.header_limit) from fault
+        raise httpx.RemoteProtocolError("the agent's answer is no HTTP") from fault
+    if isinstance(fault, aiohttp.ClientPayloadError):
+        raise httpx.ReadError("the answer was cut off") from fault
+    raise httpx.ReadError(f"the connection broke: {type(fault).__name__}") from fault
+
+
+def _raise_if_unreached(fault: Exception) -> None:
+    if isinstance(fault, aiohttp.ConnectionTimeoutError):
+        raise httpx.ConnectTimeout("no connection in time") from fault
+    if isinstance(fault, aiohttp.ClientConnectorError):
+        raise httpx.ConnectError(str(fault)) from fault
+    if isinstance(fault, _UNUSABLE):
+        raise httpx.UnsupportedProtocol("this is no URL that can be dialled") from fault
+
+
+def _is_too_long(fault: BaseException | None) -> bool:
+    while fault is not None:
+        if isinstance(fault, LineTooLong):
+            return True
+        fault = fault.__cause__
+    return False
