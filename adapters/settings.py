@@ -16,7 +16,7 @@ from locum.core.errors import ConfigError
 
 from .origins import Origin
 from .secret import Secret
-from .settings_agents import AgentSettings, CardSettings, read_agents
+from .settings_agents import AgentSettings, CardSettings, own_agent, read_agents, read_defaults
 from .settings_rules import (
     Duration,
     Flag,
@@ -122,10 +122,12 @@ class LimitSettings(Struct, frozen=True, kw_only=True):
     push_body_limit: Annotated[int, Size()] = 64 * 1024
     push_refusals: Annotated[int, Whole(1, 1_000_000)] = 60
     """Refused pushes from one source in a minute, past which the answer is 429."""
-    header_limit: Annotated[int, Size(1024)] = 64 * 1024
-    """Bytes of all headers of one message together, an agent's or a client's."""
-    header_line_limit: Annotated[int, Size(256)] = 16 * 1024
-    """Bytes of one header line."""
+    header_limit: Annotated[int, Size(256)] = 16 * 1024
+    """Bytes of one line of a message's head: a header with its name."""
+    header_count: Annotated[int, Whole(10, 10_000)] = 256
+    """Headers of one message."""
+    error_limit: Annotated[int, Size()] = 256 * 1024
+    """Bytes that are read of an agent's answer that is an error; the rest is cut off."""
     card_limit: Annotated[int, Size()] = 1024**2
     card_timeout: Annotated[float, Duration()] = 10.0
     """Seconds in which a card is fetched, from the name's resolution to its last byte (A2)."""
@@ -134,10 +136,8 @@ class LimitSettings(Struct, frozen=True, kw_only=True):
     connect_timeout: Annotated[float, Duration()] = 10.0
     call_timeout: Annotated[float, Duration()] = 60.0
     """Seconds in which an agent answers a call that is no stream, to its last byte."""
-    stream_limit: Annotated[int, Size()] = 256 * 1024**2
-    """Bytes of one stream; past them it is closed and GetTask goes on."""
-    stream_timeout: Annotated[float, Duration()] = 86400.0
-    """Seconds that one stream is held; then it is closed and opened again."""
+    queue_timeout: Annotated[float, Duration()] = 30.0
+    """Seconds that a stream waits for its place in the agent's budget (J4)."""
 
 
 class TelemetrySettings(Struct, frozen=True, kw_only=True):
@@ -155,6 +155,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     limits: LimitSettings = LimitSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
     agents: tuple[AgentSettings, ...] = ()
+    agent_defaults: Mapping[str, Any] = {}
+    """What `[agents_defaults]` sets, by attribute; it is in each of `agents` already."""
     card: CardSettings | None = None
 
     @classmethod
@@ -180,8 +182,8 @@ class Settings(Struct, frozen=True, kw_only=True):
         sections: dict[str, Any] = {}
         for name, struct in _SECTIONS.items():
             sections[name] = build(struct, read_fields(struct, merged.pop(name, {}), name), name)
-        defaults, agents = merged.pop("agents_defaults", {}), merged.pop("agents", [])
-        sections["agents"] = read_agents(defaults, agents)
+        sections["agent_defaults"] = read_defaults(merged.pop("agents_defaults", {}))
+        sections["agents"] = read_agents(sections["agent_defaults"], merged.pop("agents", []))
         if "card" in merged:
             values = read_fields(CardSettings, merged.pop("card"), "card")
             sections["card"] = build(CardSettings, values, "card")
@@ -192,6 +194,10 @@ class Settings(Struct, frozen=True, kw_only=True):
         settings = cls(**sections)
         settings._check()
         return settings
+
+    def own_agent(self, url: str) -> AgentSettings:
+        """The settings of the agent `self`, reached at `url` (A9)."""
+        return own_agent(self.agent_defaults, url)
 
     def _check(self) -> None:
         """What no key can tell alone. Raises ConfigError."""

@@ -39,7 +39,9 @@ __all__ = [
     "MtlsAuth",
     "OAuth2Auth",
     "OidcAuth",
+    "own_agent",
     "read_agents",
+    "read_defaults",
 ]
 
 SELF = "self"
@@ -190,17 +192,32 @@ class CardSettings(Struct, frozen=True, kw_only=True):
     default_output_modes: _Words = ("text/plain",)
 
 
-def read_agents(defaults: Any, agents: Any) -> tuple[AgentSettings, ...]:
-    """The agents in the order given, each over the defaults. Raises ConfigError."""
+def read_defaults(defaults: Any) -> dict[str, Any]:
+    """The values of `[agents_defaults]` by attribute. Raises ConfigError."""
     beneath = read_fields(AgentSettings, defaults, "agents_defaults")
     if "id" in beneath:
         raise ConfigError("agents_defaults.id", found="an id", accepted="an id in [[agents]] only")
+    return beneath
+
+
+def own_agent(beneath: Mapping[str, Any], url: str) -> AgentSettings:
+    """The settings of `self`, reached at `url`: of the defaults only those of pace and number.
+
+    It needs no leave to call itself in plain HTTP, and no credential of others (A9).
+    """
+    paces = ("updates", "follow_interval", "max_streams", "max_calls", "resend", "card_refresh")
+    kept = {name: beneath[name] for name in paces if name in beneath}
+    return AgentSettings(id=SELF, url=url, allow_insecure=True, **kept)
+
+
+def read_agents(beneath: Mapping[str, Any], agents: Any) -> tuple[AgentSettings, ...]:
+    """The agents in the order given, each over the defaults `beneath`. Raises ConfigError."""
     if not isinstance(agents, list):
         raise refuse(agents, "agents", "a list of tables: [[agents]]", secret=True)
     read: list[AgentSettings] = []
     for index, table in enumerate(agents):
         key = f"agents[{index}]"
-        agent = build(AgentSettings, beneath | read_fields(AgentSettings, table, key), key)
+        agent = build(AgentSettings, {**beneath, **read_fields(AgentSettings, table, key)}, key)
         _check(agent, key, {other.id: place for place, other in enumerate(read)})
         read.append(agent)
     return tuple(read)

@@ -7,7 +7,8 @@ in the request's extensions, below httpx's log line of the URL; `http.py` puts i
 
 import base64
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any, Protocol, assert_never
+from functools import partial
+from typing import Protocol, assert_never
 
 import httpx
 from a2a.types.a2a_pb2 import AgentCard, SecurityScheme
@@ -193,7 +194,7 @@ class _Token:
         before = request.headers.get("Authorization")
         token = await self._source.token()
         request.headers["Authorization"] = f"Bearer {token.reveal()}"
-        return before != request.headers["Authorization"]
+        return bool(before != request.headers["Authorization"])
 
     def refused(self, request: httpx.Request) -> bool:
         self._source.forget(Secret(request.headers["Authorization"].removeprefix("Bearer ")))
@@ -222,7 +223,17 @@ class _Custom:
         return not scheme.HasField("mtls_security_scheme")
 
     async def put_on(self, request: httpx.Request, scopes: Scopes) -> bool:
-        headers = await self._inner.resolve(str(Origin.of(str(request.url))), scopes)
+        try:
+            headers = await self._inner.resolve(str(Origin.of(str(request.url))), scopes)
+        except RemoteCallError:
+            raise
+        except Exception as error:  # noqa: BLE001 (anybody's code; its type is told)
+            # Not chained and not quoted: what it says may hold the secret (G8).
+            raise RemoteCallError(
+                f"The credentials object failed ({type(error).__name__}); nothing was sent.",
+                code="remote.credentials",
+                kind="transient",
+            ) from None
         changed = False
         for name, value in headers.items():
             if not _is_header(name) or not _is_value(value):
@@ -281,15 +292,18 @@ def credentials_for(
     UnsupportedExtensionError (`card.unsupported`) when a variable is not set or a file cannot be
     used, naming it: that agent cannot be used, the others can.
     """
-    client = TokenClient(tls_context(ca_file=agent.ca_file), token_timeout, agent.allow_insecure)
-    parts: list[_Credential] = [_credential(auth, environ, client) for auth in agent.auth]
+    parts: list[_Credential] = [
+        _credential(auth, environ, agent, token_timeout) for auth in agent.auth
+    ]
     if custom is not None:
         parts.append(_Custom(custom))
     own = [Origin.of(url) for url in (agent.url, agent.card_url) if url]
     return Credentials(parts, [*own, *agent.allowed_hosts])
 
 
-def _credential(auth: Auth, environ: Mapping[str, str], client: TokenClient) -> _Credential:
+def _credential(
+    auth: Auth, environ: Mapping[str, str], agent: AgentSettings, token_timeout: float
+) -> _Credential:
     match auth:
         case BearerAuth():
             return _Bearer(_variable(auth.token_env, environ))
@@ -297,34 +311,31 @@ def _credential(auth: Auth, environ: Mapping[str, str], client: TokenClient) -> 
             return _ApiKey(auth.name, auth.in_, _variable(auth.value_env, environ))
         case BasicAuth():
             return _Basic(auth.username, _variable(auth.password_env, environ))
-        case OAuth2Auth():
-            source = TokenSource(
-                client,
-                token_url=auth.token_url,
-                **_client_keys(auth, environ),
-            )
-            return _Token(source)
-        case OidcAuth():
-            source = TokenSource(
-                client,
-                issuer=auth.issuer,
-                allowed_hosts=auth.allowed_hosts,
-                **_client_keys(auth, environ),
-            )
-            return _Token(source)
+        case OAuth2Auth() | OidcAuth():
+            return _Token(_token_source(auth, environ, agent, token_timeout))
         case MtlsAuth():
             return _Mtls()
         case _:
             assert_never(auth)
 
 
-def _client_keys(auth: OAuth2Auth | OidcAuth, environ: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "client_id": auth.client_id,
-        "client_secret": _variable(auth.client_secret_env, environ),
-        "scopes": auth.scopes,
-        "audience": auth.audience,
-    }
+def _token_source(
+    auth: OAuth2Auth | OidcAuth,
+    environ: Mapping[str, str],
+    agent: AgentSettings,
+    timeout: float,
+) -> TokenSource:
+    source = partial(
+        TokenSource,
+        TokenClient(tls_context(ca_file=agent.ca_file), timeout, agent.allow_insecure),
+        client_id=auth.client_id,
+        client_secret=_variable(auth.client_secret_env, environ),
+        scopes=auth.scopes,
+        audience=auth.audience,
+    )
+    if isinstance(auth, OAuth2Auth):
+        return source(token_url=auth.token_url)
+    return source(issuer=auth.issuer, allowed_hosts=auth.allowed_hosts)
 
 
 def _variable(name: str, environ: Mapping[str, str]) -> Secret:

@@ -7,43 +7,52 @@ import httpx
 
 from locum.core.errors import UnsupportedExtensionError
 
-__all__ = ["tls_context"]
+from ..settings_agents import AgentSettings, MtlsAuth
+
+__all__ = ["tls_context", "tls_context_for", "usual_tls"]
 
 
-def tls_context(*, ca_file: str = "", cert_file: str = "", key_file: str = "") -> ssl.SSLContext:
+def tls_context_for(agent: AgentSettings) -> ssl.SSLContext | None:
+    """The context for connections to an agent; see `tls_context`."""
+    for auth in agent.auth:
+        if isinstance(auth, MtlsAuth):
+            return tls_context(
+                ca_file=auth.ca_file or agent.ca_file,
+                cert_file=auth.cert_file,
+                key_file=auth.key_file,
+            )
+    return tls_context(ca_file=agent.ca_file)
+
+
+def tls_context(
+    *, ca_file: str = "", cert_file: str = "", key_file: str = ""
+) -> ssl.SSLContext | None:
     """A client's context: the usual authorities, those of `ca_file`, and our own certificate.
 
-    Contexts with nothing of their own are one and the same, since reading the authorities takes
-    tens of milliseconds. Raises UnsupportedExtensionError (`card.unsupported`) for a file that
-    cannot be used, naming it.
+    None when there is nothing of its own, so that the usual one will do. Raises
+    UnsupportedExtensionError (`card.unsupported`) for a file that cannot be used, naming it.
     """
     if not (ca_file or cert_file):
-        return _usual()
-    context = _new()
+        return None
+    context = httpx.create_ssl_context()
     if ca_file:
         try:
             context.load_verify_locations(cafile=ca_file)
-        except (OSError, ssl.SSLError) as error:
+        except OSError as error:
             raise _unusable("ca_file", ca_file, error) from error
     if cert_file:
         try:
             # The empty password keeps OpenSSL from asking for one at the terminal.
             context.load_cert_chain(cert_file, key_file, password="")
-        except (OSError, ssl.SSLError, ValueError) as error:
+        except (OSError, ValueError) as error:
             raise _unusable("cert_file or key_file", f"{cert_file}, {key_file}", error) from error
     return context
 
 
 @cache
-def _usual() -> ssl.SSLContext:
-    return _new()
-
-
-def _new() -> ssl.SSLContext:
-    context = httpx.create_ssl_context(trust_env=False)
-    # Besides the bundle that httpx brings, what the machine's owner trusts.
-    context.load_default_certs()
-    return context
+def usual_tls() -> ssl.SSLContext:
+    """The context with the usual authorities; made once, since reading them takes a while."""
+    return httpx.create_ssl_context()
 
 
 def _unusable(key: str, files: str, error: Exception) -> UnsupportedExtensionError:

@@ -20,6 +20,7 @@ from locum.core.errors import Kind, RemoteCallError
 
 from ..origins import BadUrlError, Origin, OriginPattern
 from ..secret import Secret
+from .tls import usual_tls
 
 __all__ = ["TokenClient", "TokenSource"]
 
@@ -46,9 +47,12 @@ _ERRORS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class TokenClient:
-    """How token endpoints are reached. `timeout` is for one whole exchange, in seconds."""
+    """How token endpoints are reached; `tls` None trusts the usual authorities.
 
-    tls: ssl.SSLContext
+    `timeout` is for one whole exchange, in seconds.
+    """
+
+    tls: ssl.SSLContext | None = None
     timeout: float = 10.0
     allow_insecure: bool = False
 
@@ -72,7 +76,9 @@ class TokenClient:
         try:
             async with (
                 asyncio.timeout(self.timeout),
-                httpx.AsyncClient(verify=self.tls, trust_env=False, timeout=self.timeout) as http,
+                httpx.AsyncClient(
+                    verify=self.tls or usual_tls(), trust_env=False, timeout=self.timeout
+                ) as http,
                 http.stream(
                     verb,
                     url,

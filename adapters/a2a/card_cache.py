@@ -1,0 +1,68 @@
+"""How long a fetched card may be used unasked, by HTTP's rules (A11, RFC 9111). Fetches nothing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+
+__all__ = ["Freshness", "freshness_of"]
+
+_LONGEST = 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """What the answer's head says. `seconds` None: it says nothing of how long."""
+
+    seconds: float | None = None
+    etag: str = ""
+    last_modified: str = ""
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """The headers that ask whether the card has changed since."""
+        asked = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
+        return {name: value for name, value in asked.items() if value}
+
+
+def freshness_of(headers: Mapping[str, str], before: Freshness | None = None) -> Freshness:
+    """Read the head of an answer; of a 304, over what was known `before`.
+
+    Seconds count from the answer's arrival and are at most a day: a card that promises more is
+    asked about all the same.
+    """
+    directives = _directives(headers.get("cache-control", ""))
+    kept = before or Freshness()
+    if "no-store" in directives:
+        return Freshness(0.0)
+    etag = headers.get("etag", kept.etag)
+    last_modified = headers.get("last-modified", kept.last_modified)
+    return Freshness(_seconds(headers, directives), etag, last_modified)
+
+
+def _seconds(headers: Mapping[str, str], directives: Mapping[str, str]) -> float | None:
+    if "no-cache" in directives:
+        return 0.0
+    if "max-age" in directives:
+        lifetime = _number(directives["max-age"])
+    elif "expires" in headers:
+        lifetime = _until(headers["expires"], headers.get("date", ""))
+    else:
+        return None
+    return min(max(lifetime - _number(headers.get("age", "0")), 0.0), _LONGEST)
+
+
+def _directives(value: str) -> dict[str, str]:
+    pairs = (part.partition("=") for part in value.split(","))
+    return {name.strip().lower(): given.strip().strip('"') for name, _, given in pairs}
+
+
+def _number(text: str) -> float:
+    """Whole seconds; what is no number is none: stale (RFC 9111 section 4.2.1)."""
+    return float(text) if text.isascii() and text.isdecimal() and len(text) < len("1" * 16) else 0.0
+
+
+def _until(expires: str, date: str) -> float:
+    try:
+        return (parsedate_to_datetime(expires) - parsedate_to_datetime(date)).total_seconds()
+    except (ValueError, TypeError):
+        return 0.0

@@ -1,0 +1,180 @@
+"""Keeps one agent's card current: fetches, checks, accepts or refuses it (A2, A11).
+
+Whatever goes wrong with the agent becomes the reason of its refusal; nothing is raised to whoever
+asked, so that one broken agent stops neither the others nor the start.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+
+from locum.core.errors import CardError
+
+from ..settings import LimitSettings
+from .addresses import Reach, Resolve
+from .agent import Agent, ClientFactory
+from .budget import Budget
+from .card_cache import Freshness
+from .card_fetch import FetchedCard, fetch_card
+from .cards import AcceptedCard, accept_card
+from .credentials import Credentials, credentials_for
+from .guard import AddressGuard
+from .http import open_http
+from .local_cards import CardFactory, local_card
+from .notes import WireLimits
+from .roster import harmless
+from .tls import tls_context_for
+
+__all__ = ["CardKeeper"]
+
+logger = logging.getLogger("locum.agents")
+
+_REASON = 600
+
+
+class CardKeeper:
+    """One agent's. `own_card` builds the card of `self`, which is never fetched (A9).
+
+    `clock` gives seconds that only rise; `environ` holds the credentials.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        *,
+        limits: LimitSettings,
+        wire: WireLimits,
+        environ: Mapping[str, str],
+        client_factory: ClientFactory,
+        clock: Callable[[], float],
+        resolve: Resolve,
+        own_card: CardFactory | None = None,
+    ) -> None:
+        self.agent = agent
+        self._limits = limits
+        self._wire = wire
+        self._environ = environ
+        self._client_factory = client_factory
+        self._clock = clock
+        self._resolve = resolve
+        self._own_card = own_card
+        self._credentials: Credentials | None = None
+        self._guard = AddressGuard()
+        self._fetched: FetchedCard | None = None
+        self._built_by: CardFactory | None = None
+        self._stale_at = 0.0
+        self._lock = asyncio.Lock()
+        self._attempts = 0
+        self._logged = ""
+
+    @property
+    def is_current(self) -> bool:
+        """True when the agent is accepted and its card need not be looked at again yet (A11)."""
+        return (
+            self.agent.state == "accepted"
+            and self._built_by is self._builder()
+            and self._clock() < self._stale_at
+        )
+
+    async def refresh(self) -> None:
+        """Look at the card now. Who comes while that is under way waits for the same outcome."""
+        attempts = self._attempts
+        async with self._lock:
+            if self._attempts != attempts:
+                return
+            try:
+                self._accept(await self._look())
+            except CardError as error:
+                self._refuse(error.code, error.message)
+            except Exception as error:
+                # One broken agent must not stop the others, whatever it makes us trip over (A2).
+                logger.exception("agent %s: its card could not be looked at", self.agent.id)
+                said = f"Looking at the card failed here: {type(error).__name__}; see the log."
+                self._refuse("card.invalid", said)
+            self._attempts += 1
+
+    async def aclose(self) -> None:
+        """Close every connection to the agent."""
+        if self.agent.http is not None:
+            await self.agent.http.aclose()
+
+    def _builder(self) -> CardFactory | None:
+        """What builds the card here, when it is that of a harness of this process (A8, A9)."""
+        return self._own_card or local_card(self.agent.settings.url)
+
+    async def _look(self) -> AcceptedCard:
+        settings = self.agent.settings
+        credentials = self._open()
+        try:
+            async with asyncio.timeout(self._limits.card_timeout):
+                fetched, reach = await self._have()
+                return await accept_card(
+                    fetched.card,
+                    settings,
+                    credentials,
+                    card_url=fetched.url,
+                    card_reach=reach,
+                    resolve=self._resolve,
+                )
+        except TimeoutError as error:
+            raise CardError(
+                f"The card of {settings.card_url or settings.url} did not come within"
+                f" {self._limits.card_timeout:g} s.",
+                code="card.unreachable",
+            ) from error
+
+    def _open(self) -> Credentials:
+        """The credentials and, on their ground, the HTTP client; both stay once they are had."""
+        settings = self.agent.settings
+        if self._credentials is None:
+            self._credentials = credentials_for(
+                settings, self._environ, token_timeout=self._limits.token_timeout
+            )
+        if self.agent.http is None:
+            self.agent.http = open_http(
+                credentials=self._credentials,
+                limits=self._wire,
+                budget=Budget(settings.max_calls, settings.max_streams),
+                tls=tls_context_for(settings),
+                guard=self._guard,
+                connect_timeout=self._limits.connect_timeout,
+            )
+        return self._credentials
+
+    async def _have(self) -> tuple[FetchedCard, Reach]:
+        """The card, built here or fetched, and how far away it was found."""
+        settings = self.agent.settings
+        builder = self._builder()
+        if builder is not None:
+            fetched, reach = FetchedCard(builder(), settings.url, Freshness()), Reach.LOOPBACK
+        else:
+            assert self.agent.http is not None
+            known = self._fetched if self._built_by is None else None
+            fetched = await fetch_card(self.agent.http, settings, known)
+            reach = self._guard.came_from(fetched.url)
+        self._built_by, self._fetched = builder, fetched
+        fresh = fetched.freshness.seconds
+        self._stale_at = self._clock() + (settings.card_refresh if fresh is None else fresh)
+        return fetched, reach
+
+    def _accept(self, accepted: AcceptedCard) -> None:
+        agent = self.agent
+        if agent.client is None or accepted != agent.accepted:
+            before, agent.accepted = agent.accepted, accepted
+            try:
+                agent.client = self._client_factory(agent)
+            except BaseException:
+                agent.accepted = before
+                raise
+        assert self._credentials is not None
+        self._credentials.expect(accepted.card)
+        if self._logged:
+            logger.info("agent %s is accepted again", agent.id)
+        agent.state, agent.reason, agent.reason_code, self._logged = "accepted", "", "", ""
+
+    def _refuse(self, code: str, message: str) -> None:
+        agent, reason = self.agent, harmless(message, _REASON)
+        agent.state, agent.reason, agent.reason_code = "refused", reason, code
+        if self._logged != reason:
+            self._logged = reason
+            logger.warning("agent %s is refused: %s (%s)", agent.id, reason, code)
