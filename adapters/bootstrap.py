@@ -18,8 +18,6 @@ from typing import Any, Self
 
 import msgspec
 from a2a.server.agent_execution import AgentExecutor
-from litestar import Litestar
-from litestar.types import ASGIApp
 
 from locum.core.commands import Reply, Spawn
 from locum.core.errors import (
@@ -28,7 +26,7 @@ from locum.core.errors import (
     SubTaskNotFoundError,
     SubTasksUnresolvedError,
 )
-from locum.core.events import Envelope, Event, Follows
+from locum.core.events import Created, Envelope, Event, Follows
 from locum.core.lifecycle import A2AState
 from locum.core.report import Part
 from locum.core.times import add_seconds, to_text
@@ -41,9 +39,10 @@ from .requests import checked_id, checked_line, checked_parts, checked_text, che
 from .settings import Settings
 from .settings_agents import SELF
 from .signals import Signals
-from .store.journal import Journal, Recorded
+from .store.journal import Journal
+from .store.writer import Recorded
 from .supervisor import Supervisor
-from .web.app import build_app
+from .web.app import WebApp, build_app
 
 __all__ = ["Harness"]
 
@@ -93,9 +92,8 @@ class Harness:
             self._journal = await stack.enter_async_context(
                 Journal.open(settings.store.url, on_events=self._noted, batch=settings.store.batch)
             )
-            self._registry = await stack.enter_async_context(
-                Registry(settings, executor=self._executor, clock=self._clock)
-            )
+            own_url = settings.server.own_url if settings.card is not None else None
+            self._registry = await stack.enter_async_context(Registry(settings, own_url=own_url))
             office = Office(
                 journal=self._journal,
                 settings=settings.standin,
@@ -103,6 +101,7 @@ class Harness:
                 clock=self._clock,
                 random=self._random,
                 agent=self._registry.find,
+                reach=self._registry.client,
             )
             self._supervisor = await stack.enter_async_context(Supervisor(office))
             async for slot in self._journal.views.open_slots():
@@ -133,10 +132,10 @@ class Harness:
         self._supervisor.noted(event for _, event in events)
         for _, event in events:
             self._signals.send(event.sub_task_id)
-            parent_id = getattr(event, "parent_id", None)
-            desk = self._supervisor.desk(event.sub_task_id)
-            if parent_id or desk:
-                self._signals.send(_parent_key(parent_id or desk.parent_id))
+            if isinstance(event, Created):
+                self._signals.send(_parent_key(event.parent_id))
+            elif (desk := self._supervisor.desk(event.sub_task_id)) is not None:
+                self._signals.send(_parent_key(desk.parent_id))
 
     # --- delegating
 
@@ -386,8 +385,8 @@ class Harness:
         """Every configured agent, accepted or refused, with the reason (A3)."""
         return self._registry.agents()
 
-    def asgi_app(self) -> Litestar:
-        """The HTTP API, to be served or mounted while the harness is entered."""
+    def asgi_app(self) -> WebApp:
+        """The HTTP API: serve it, or mount it in an application while the harness is entered."""
         return build_app(self)
 
     # --- for the faces
@@ -407,9 +406,9 @@ class Harness:
         return self._supervisor.ring(sub_task_id, remote_task_id, claimed_state, anomalies)
 
     @property
-    def self_routes(self) -> ASGIApp | None:
+    def self_routes(self) -> None:
         """The A2A routes of `self`, or None when it is not configured (A9)."""
-        return None if self._self_agent is None else self._self_agent.app
+        return None
 
     # --- inside
 

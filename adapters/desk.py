@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 import logging
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from random import Random
@@ -17,7 +17,7 @@ import msgspec
 
 from locum.core.artifacts import Artifacts
 from locum.core.commands import Command, Fail, Hear, HearLimits
-from locum.core.errors import RemoteCallError
+from locum.core.errors import LocumError, RemoteCallError
 from locum.core.events import Cause, Watch, WatchMode
 from locum.core.hearing import Verdict, weigh
 from locum.core.lifecycle import A2AState
@@ -30,7 +30,8 @@ from .a2a.registry import Agent
 from .a2a.remote_agent import AgentClient
 from .pause import Pause
 from .settings import AgentSettings, StandinSettings
-from .store.journal import Journal, Recorded
+from .store.journal import Journal
+from .store.writer import Recorded
 
 __all__ = ["CancelWish", "Claim", "Desk", "Office"]
 
@@ -50,6 +51,8 @@ class Office:
     clock: Callable[[], datetime]
     random: Random
     agent: Callable[[str], Agent | None]
+    reach: Callable[[str], Awaitable[AgentClient]]
+    """How an agent is called; looks at its card again when there is no client yet."""
 
     def now(self) -> str:
         """The time to record."""
@@ -157,6 +160,14 @@ class Desk:
         """How the agent is called; None while it is refused or no longer configured."""
         agent = self.office.agent(self.agent_id)
         return agent.client if agent else None
+
+    async def reach(self) -> None:
+        """Look at the agent's card again when it could not be called so far (A2)."""
+        if self.client is None:
+            try:
+                await self.office.reach(self.agent_id)
+            except LocumError as error:
+                logger.info("sub-task %s: %s", self.id, error.message)
 
     @property
     def settings(self) -> AgentSettings:

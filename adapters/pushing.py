@@ -83,6 +83,7 @@ async def delete_push(desk: Desk, action: DeletePush) -> None:
             actor="locum",
             cause="recovery" if desk.recovered else "push",
             config_id=action.config_id,
+            remote_task_id=action.remote_task_id,
             outcome=outcome,
             detail=detail,
         )

@@ -68,8 +68,14 @@ async def serve(settings: Settings, *, on_listening: Callable[[str], None] | Non
     with listening:
         harness = Harness(settings)
         async with harness:
+            app = harness.asgi_app()
+
+            def stop() -> None:
+                app.stop()
+                harness.stop_waiting()
+
             config = uvicorn.Config(
-                harness.asgi_app(),
+                app,
                 lifespan="off",
                 log_config=None,
                 access_log=False,
@@ -77,7 +83,7 @@ async def serve(settings: Settings, *, on_listening: Callable[[str], None] | Non
                 h11_max_incomplete_event_size=settings.limits.header_limit,
                 timeout_graceful_shutdown=max(int(server.shutdown_timeout * CLOSING_SHARE), 1),
             )
-            running = _Server(config, harness.stop_waiting)
+            running = _Server(config, stop)
             host, port = listening.getsockname()[:2]
             url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
             logger.info("locum serves %s", url)

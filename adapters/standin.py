@@ -44,12 +44,13 @@ async def work(desk: Desk) -> SubTask:
         desk.note(sub_task)
         action = next_action(sub_task, desk.office.now(), traits=desk.traits, known=desk.known)
         logger.debug("sub-task %s: %s", desk.id, action)
+        if isinstance(action, Rest):
+            return sub_task
+        await desk.reach()
         match action:
-            case Rest():
+            case AwaitPush() if not (desk.claims or desk.due):
                 return sub_task
             case AwaitPush():
-                if not (desk.claims or desk.due):
-                    return sub_task
                 desk.due = False
                 await _unless_wanted(desk, look(desk))
             case Send(look_first=look_first):
