@@ -17,20 +17,26 @@ from typing import Any
 
 import httpx
 
-__all__ = ["LawfulAgent", "lawful_agent"]
+__all__ = ["AgentProcess", "LawfulAgent", "lawful_agent"]
 
 _ROOT = Path(__file__).parents[2]
 
 
-class LawfulAgent:
-    """A running agent: `url` is what goes into `[[agents]]`."""
+class AgentProcess:
+    """An agent in a process of its own that prints a JSON line with its `url` when it is ready.
+
+    It must end at SIGTERM, and when its standard input is closed: so it does not outlive a test
+    run that was killed.
+    """
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str]) -> None:
         self._command = list(command)
         self._env = dict(env)
         self._process: asyncio.subprocess.Process | None = None
-        self._http: httpx.AsyncClient | None = None
         self.url = ""
+        """What goes into `[[agents]]`."""
+        self.ready: dict[str, Any] = {}
+        """The line that it printed."""
 
     @property
     def pid(self) -> int:
@@ -40,22 +46,21 @@ class LawfulAgent:
 
     async def start(self) -> None:
         """Start the process and wait until it can be called. Raises RuntimeError."""
-        port = ["--port", self.url.rpartition(":")[2]] if self.url else []
         self._process = await asyncio.create_subprocess_exec(
-            *(*self._command, *port),
+            *self._command,
             cwd=_ROOT,
             env=self._env,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
         )
         assert self._process.stdout is not None
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             line = await self._process.stdout.readline()
         if not line:
             code = await self.stop()
             raise RuntimeError(f"the agent ended with {code} before it was ready")
-        self.url = json.loads(line)["url"]
-        self._http = httpx.AsyncClient(base_url=self.url, trust_env=False, timeout=60)
+        self.ready = json.loads(line)
+        self.url = self.ready["url"]
 
     async def stop(self) -> int:
         """End the agent with SIGTERM; its exit status, 0 when all went well."""
@@ -65,15 +70,8 @@ class LawfulAgent:
         """End the agent with SIGKILL, as a crash does."""
         await self._end(kill=True)
 
-    async def restart(self) -> None:
-        """Start it again on the same port, after `stop` or `kill`; it remembers by its store."""
-        await self.start()
-
     async def _end(self, *, kill: bool) -> int:
         process, self._process = self._process, None
-        if self._http is not None:
-            await self._http.aclose()
-            self._http = None
         if process is None:
             return 0
         with contextlib.suppress(ProcessLookupError):
@@ -87,6 +85,30 @@ class LawfulAgent:
             await process.communicate()
         assert process.returncode is not None
         return process.returncode
+
+
+class LawfulAgent(AgentProcess):
+    """A running lawful agent, and what it saw."""
+
+    def __init__(self, command: Sequence[str], env: Mapping[str, str]) -> None:
+        super().__init__(command, env)
+        self._http: httpx.AsyncClient | None = None
+
+    async def start(self) -> None:
+        """Start the process and wait until it can be called. Raises RuntimeError."""
+        await super().start()
+        self._http = httpx.AsyncClient(base_url=self.url, trust_env=False, timeout=60)
+
+    async def restart(self) -> None:
+        """Start it again on the same port, after `stop` or `kill`; it remembers by its store."""
+        self._command += ["--port", self.url.rpartition(":")[2]]
+        await self.start()
+
+    async def _end(self, *, kill: bool) -> int:
+        if self._http is not None:
+            await self._http.aclose()
+            self._http = None
+        return await super()._end(kill=kill)
 
     # What it saw
 

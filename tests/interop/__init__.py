@@ -1,0 +1,1 @@
+"""Other implementations of A2A, and locum against them; run by `make interop`."""

@@ -1,0 +1,1 @@
+"""The peers of the matrix; each file but this one runs in an environment of its own."""
