@@ -10,7 +10,7 @@ import logging
 import secrets
 import uuid
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractContextManager, AsyncExitStack
 from datetime import UTC, datetime
 from random import Random
 from types import TracebackType
@@ -307,6 +307,10 @@ class Harness:
                 while not is_so(row := await self.sub_task(sub_task_id)):
                     await self._wait(changed)
                 return row
+
+    def changes(self, sub_task_id: str) -> AbstractContextManager[asyncio.Event]:
+        """An event that is set whenever the sub-task changes, while the context lasts."""
+        return self._signals.subscribed(sub_task_id)
 
     # --- a parent's work
 
