@@ -5,6 +5,7 @@ together is told by the artifact's id, never by its text.
 """
 
 import hashlib
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -187,20 +188,16 @@ def merge_snapshot(heard: Sequence[Artifact], snapshot: Sequence[Artifact]) -> t
     heard. An artifact that only the stream brought is kept, before the same one that it was before;
     the rest is in the snapshot's order.
     """
+    known, got = _by_key(heard), _by_key(snapshot)
+    places = {key: place for place, key in enumerate(known)}
+    only_heard = deque(key for key in known if key not in got)
     merged: list[Artifact] = []
-    waiting = _by_key(heard)
-    for key, artifact in _by_key(snapshot).items():
-        known = waiting.get(key)
-        if known is None:
-            merged.append(artifact)
-            continue
-        for earlier in list(waiting):
-            other = waiting.pop(earlier)
-            if earlier == key:
-                break
-            merged.append(other)
-        merged.append(known if _is_beginning(artifact, known) else artifact)
-    return (*merged, *waiting.values())
+    for key, artifact in got.items():
+        while only_heard and places[only_heard[0]] < places.get(key, 0):
+            merged.append(known[only_heard.popleft()])
+        before = known.get(key, artifact)
+        merged.append(before if _is_beginning(artifact, before) else artifact)
+    return (*merged, *(known[key] for key in only_heard))
 
 
 def _is_beginning(one: Artifact, other: Artifact) -> bool:
