@@ -71,7 +71,8 @@ class Caretaker(AgentExecutor):
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Stop at once."""
-        assert context.task_id is not None and context.context_id is not None, "a task has both"
+        assert context.task_id is not None, "a task to cancel has an id"
+        assert context.context_id is not None, "and a context"
         await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
 
     async def _count(self, update: TaskUpdater) -> None:
