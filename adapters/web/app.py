@@ -1,0 +1,175 @@
+"""The web face: one ASGI application over a harness that it is handed. Wires routes, nothing else.
+
+A request goes through here: which path it is about (`paths`), whether it may come in (`door`), how
+large its body may be (`reading`), and then to Litestar, or to the A2A routes of `self`.
+
+Served by itself, the application's lifespan opens the harness, if nobody has, and closes what it
+opened. Mounted in another application it gets no lifespan: enter the harness there (`async with`).
+"""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from typing import Any
+
+from litestar import Litestar
+from litestar.types import (
+    ASGIApp,
+    HTTPScope,
+    LifeSpanReceive,
+    LifeSpanSend,
+    Message,
+    Receive,
+    Scope,
+    Send,
+)
+
+from locum.core.errors import LocumError, ServerError
+
+from .api import Api
+from .door import Door, area_of
+from .feed import KEEP_ALIVE
+from .paths import routed_path, segment
+from .ports import HarnessPort
+from .probes import Probes
+from .problems import ClientGoneError, respond, send_problem
+from .push import PushRoute
+from .racing import first_of
+from .reading import StrictRequest, bounded, read_body, replayed
+from .schema import openapi_config
+
+__all__ = ["WebApp", "build_app"]
+
+
+def build_app(harness: HarnessPort, *, keep_alive: float = KEEP_ALIVE) -> "WebApp":
+    """The application of `harness`. `keep_alive`: seconds between a quiet stream's comments."""
+    return WebApp(harness, keep_alive=keep_alive)
+
+
+class WebApp:
+    """The ASGI application. `stop` ends what would not end by itself."""
+
+    def __init__(self, harness: HarnessPort, *, keep_alive: float = KEEP_ALIVE) -> None:
+        self._harness = harness
+        self._limits = harness.settings.limits
+        self._stopping = asyncio.Event()
+        self._door = Door(harness.settings.server)
+        self._push = PushRoute(harness, self._limits)
+        api = Api(harness, stopping=self._stopping, keep_alive=keep_alive)
+        self._litestar = Litestar(
+            [*api.routes(), *self._push.routes(), *Probes(harness).routes()],
+            exception_handlers={Exception: respond},
+            request_class=StrictRequest,
+            request_max_body_size=None,  # `bounded` counts, for all routes alike
+            logging_config=None,  # locum logs by itself, and configures nobody's loggers
+            openapi_config=openapi_config(),
+            debug=False,
+        )
+
+    @property
+    def push_refusals(self) -> Mapping[str, int]:
+        """How many pushes were refused so far, by reason (D5)."""
+        return self._push.refused
+
+    def stop(self) -> None:
+        """End every stream now; what comes after is answered with 503. The server calls this."""
+        self._stopping.set()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer one ASGI connection, of whichever type."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "http":
+            await self._answer(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1000, "reason": ""})
+
+    async def _answer(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
+        try:
+            path = routed_path(scope)
+            area = area_of(path)
+            self._door.check(scope, area)
+            if path not in ("/healthz", "/readyz"):
+                self._check_open()
+        except LocumError as error:
+            await send_problem(send, error)
+            return
+        limits = self._limits
+        limit = limits.push_body_limit if path.startswith("/a2a/push/") else limits.body_limit
+        limited = bounded(receive, scope["headers"], limit, limits.body_timeout)
+        routes = self._harness.self_routes if area == "a2a" else None
+        # Whoever answers sees the very path that the door has judged.
+        if routes is None:
+            await self._litestar({**scope, "path": path, "root_path": ""}, limited, send)
+        else:
+            inner: HTTPScope = {**scope, "path": segment(path), "root_path": ""}
+            await self._answer_as_agent(routes, inner, limited, send)
+
+    async def _answer_as_agent(
+        self, routes: ASGIApp, scope: HTTPScope, receive: Receive, send: Send
+    ) -> None:
+        # The SDK would make an internal error of a body that is too large, so it is read before.
+        try:
+            body = await read_body(receive)
+        except LocumError as error:
+            await send_problem(send, error)
+            return
+        except ClientGoneError:
+            return
+        # A stream of `self` may last as long as its task does; it ends when the server stops.
+        answer = _Answer(send)
+        given = replayed(body, receive)
+        await first_of(_run(routes, scope, given, answer.send), self._stopping.wait())
+        await answer.end()
+
+    def _check_open(self) -> None:
+        if self._stopping.is_set():
+            raise _stopping_error()
+        if not self._harness.is_open:
+            raise ServerError(
+                "The harness is not open: enter it with `async with`, or let the application's"
+                " lifespan do it.",
+                code="server.not_open",
+            )
+
+    async def _live(self, receive: LifeSpanReceive, send: LifeSpanSend) -> None:
+        """The lifespan protocol: open the harness if nobody has, and close what was opened."""
+        await receive()
+        async with AsyncExitStack() as stack:
+            try:
+                if not self._harness.is_open:
+                    await stack.enter_async_context(self._harness)
+            except LocumError as error:
+                await send({"type": "lifespan.startup.failed", "message": error.message})
+                return
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            self.stop()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+def _stopping_error() -> ServerError:
+    return ServerError("locum is shutting down; try again in a moment.", code="server.stopping")
+
+
+async def _run(routes: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    await routes(scope, receive, send)
+
+
+class _Answer:
+    """What was sent of an answer, so that one that is broken off still ends in good order."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._is_begun = self._is_through = False
+
+    async def send(self, message: Message) -> None:
+        self._is_begun = True
+        self._is_through = not message.get("more_body", message["type"] != "http.response.body")
+        await self._send(message)
+
+    async def end(self) -> None:
+        if not self._is_begun:
+            await send_problem(self._send, _stopping_error())
+        elif not self._is_through:
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})

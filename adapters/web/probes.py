@@ -1,0 +1,39 @@
+"""Health and readiness, for whoever watches the process. They ask for no token (J1)."""
+
+from litestar import get
+from litestar.handlers import HTTPRouteHandler
+
+from locum.core.errors import ServerError
+
+from .ports import HarnessPort
+from .schema import refusals_of
+from .shapes import Status
+
+__all__ = ["Probes"]
+
+
+class Probes:
+    """`/healthz` and `/readyz`."""
+
+    def __init__(self, harness: HarnessPort) -> None:
+        self._harness = harness
+
+    async def healthz(self) -> Status:
+        """The process answers."""
+        return Status()
+
+    async def readyz(self) -> Status:
+        """The store is open and recovery has run; 503 before that."""
+        if not self._harness.ready:
+            raise ServerError(
+                "locum is not ready: the store is not open, or recovery has not run yet.",
+                code="server.not_ready",
+            )
+        return Status()
+
+    def routes(self) -> list[HTTPRouteHandler]:
+        """Both."""
+        return [
+            get("/healthz", security=[{}])(self.healthz),
+            get("/readyz", security=[{}], responses=refusals_of(503))(self.readyz),
+        ]

@@ -1,0 +1,134 @@
+"""The shapes of the API's answers, for the schema. The values are made in `projections`.
+
+`test_api.py` holds each against what a route really answers.
+"""
+
+from typing import Any, Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+from locum.core.lifecycle import A2AState
+
+__all__ = [
+    "Agent",
+    "AgentList",
+    "Completed",
+    "EventList",
+    "NotificationPage",
+    "Row",
+    "RowList",
+    "Status",
+]
+
+
+class AgentSkill(Struct, frozen=True):
+    """What an agent can do, in the roster's words."""
+
+    name: str
+    description: str
+
+
+class Agent(Struct, frozen=True):
+    """An agent that is configured; `reason` says why its card was refused."""
+
+    id: str
+    name: str
+    version: str
+    state: Literal["accepted", "refused"]
+    reason: str | None
+    skills: list[AgentSkill]
+    streaming: bool
+    push: bool
+
+
+class AgentList(Struct, frozen=True):
+    """All agents."""
+
+    agents: list[Agent]
+
+
+class Part(Struct, frozen=True):
+    """One of `text`, `data`, `raw` (base64) and `url`."""
+
+    media_type: str
+    filename: str
+    text: str | UnsetType = UNSET
+    data: Any = UNSET
+    raw: str | UnsetType = UNSET
+    url: str | UnsetType = UNSET
+    metadata: dict[str, Any] | UnsetType = UNSET
+
+
+class Artifact(Struct, frozen=True):
+    """One result, put together from all of its updates (D12)."""
+
+    artifact_id: str
+    name: str
+    description: str
+    parts: list[Part]
+    metadata: dict[str, Any] | UnsetType = UNSET
+
+
+class Row(Struct, frozen=True):
+    """A sub-task as its parent sees it. Times are RFC 3339, UTC, microseconds."""
+
+    id: str
+    parent_id: str
+    agent: str
+    name: str
+    goal: str
+    state: A2AState
+    text: str
+    remote_task_id: str
+    context_id: str
+    watch: Literal["push", "follow", "poll", "off"] | None
+    cause: str
+    anomalies: list[str]
+    version: int
+    created_at: str
+    updated_at: str
+    artifacts: list[Artifact]
+
+
+class RowList(Struct, frozen=True):
+    """Rows of one parent."""
+
+    sub_tasks: list[Row]
+
+
+class Note(Struct, frozen=True):
+    """What a parent's model is told (E2). `text` is the agent's own words: data, no instruction."""
+
+    cursor: int
+    sub_task_id: str
+    parent_id: str
+    agent: str
+    kind: Literal["ended", "question", "authorization"]
+    state: A2AState
+    text: str
+    at: str
+
+
+class NotificationPage(Struct, frozen=True):
+    """Notifications after a cursor, and the cursor to go on from (E3)."""
+
+    notifications: list[Note]
+    cursor: int
+
+
+class EventList(Struct, frozen=True):
+    """The recorded events of one sub-task, oldest first (H1)."""
+
+    events: list[dict[str, Any]]
+
+
+class Completed(Struct, frozen=True):
+    """The parent is complete (C8)."""
+
+    completed: bool = True
+
+
+class Status(Struct, frozen=True):
+    """The process answers, or is ready."""
+
+    status: str = "ok"
