@@ -89,6 +89,15 @@ def test_every_folder_with_modules_is_a_listed_package(
     assert folders == {module.parent for module in modules if module.name == "__init__.py"}
 
 
+def test_no_module_is_imported_by_its_short_name(tracked: list[str]) -> None:
+    """Ground: from the top of a checkout `core` would be a second, different `locum.core`."""
+    short = re.compile(rf"^\s*(?:from|import) (?:{'|'.join(FOLDERS)})\b", re.MULTILINE)
+
+    assert not [
+        name for name in tracked if name.endswith(".py") and short.search((ROOT / name).read_text())
+    ]
+
+
 def test_the_wheel_has_each_tracked_file_of_the_packages_and_nothing_else(
     tracked: list[str], built: tuple[Path, Path]
 ) -> None:
