@@ -1,0 +1,211 @@
+"""Commands that change something: they talk to the running server."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import rich_click as click
+from rich.console import Console
+from rich.status import Status
+
+from locum.core.errors import LocumError
+
+from .options import (
+    actor_name,
+    config_option,
+    console,
+    json_option,
+    load_settings,
+    print_json,
+    refusable,
+    server_option,
+)
+from .server import Server, segment
+from .show import plain, row_details, state_text
+
+__all__ = ["cancel", "complete", "delegate", "reply"]
+
+LOOK_PAUSE = 0.2
+"""Seconds between two looks at a row that is waited for."""
+ENDED = ("COMPLETED", "FAILED", "CANCELED", "REJECTED")
+DEFAULT_PARENT = "terminal"
+
+
+@click.command()
+@click.argument("agent")
+@click.argument("goal")
+@click.option("--parent", default=DEFAULT_PARENT, show_default=True, help="The parent task's id.")
+@click.option("--name", default="", help="A short name for the row.")
+@click.option("--description", default="", help="What the agent should know.")
+@click.option("--criterion", "criteria", multiple=True, help="An acceptance criterion; repeatable.")
+@click.option("--timeout", type=float, help="Seconds until it is cancelled and has failed.")
+@click.option("--idempotency-key", help="The same key for the same parent gives the same sub-task.")
+@click.option("--follows", metavar="ID", help="Go on in the context of this ended sub-task.")
+@click.option("--wait", is_flag=True, help="Wait for the end; questions are asked here.")
+@server_option
+@config_option
+@json_option
+@refusable
+def delegate(  # one parameter an option
+    agent: str,
+    goal: str,
+    parent: str,
+    name: str,
+    description: str,
+    criteria: tuple[str, ...],
+    timeout: float | None,
+    idempotency_key: str | None,
+    follows: str | None,
+    wait: bool,
+    server: str | None,
+    config: Path | None,
+    as_json: bool,
+) -> None:
+    """Hand GOAL to AGENT."""
+    body = {
+        "agent": agent,
+        "goal": goal,
+        "name": name or None,
+        "description": description or None,
+        "acceptance_criteria": list(criteria) or None,
+        "timeout": timeout,
+        "idempotency_key": idempotency_key,
+        "follows": follows,
+    }
+    given = {key: value for key, value in body.items() if value is not None}
+    row = asyncio.run(_delegate(parent, given, server, config, wait=wait))
+    if as_json:
+        print_json(row)
+    elif wait:
+        console().print(row_details(row))
+    else:
+        click.echo(f"{row['id']} {row['state']}")
+    if wait and row["state"] != "COMPLETED":
+        raise SystemExit(1)
+
+
+async def _delegate(
+    parent: str, body: dict[str, Any], server: str | None, config: Path | None, *, wait: bool
+) -> dict[str, Any]:
+    async with Server.of(load_settings(config), server, actor=actor_name()) as api:
+        row = await api.post(f"/v1/parents/{segment(parent)}/sub-tasks", body)
+        return await _attend(api, row) if wait else row
+
+
+async def _attend(api: Server, row: dict[str, Any]) -> dict[str, Any]:
+    """Wait for the end with a progress line that moves; ask at the terminal what is asked."""
+    out = console(stderr=True)
+    asked: set[int] = set()
+    shown = ""
+    with out.status("", spinner="dots") as status:
+        while row["state"] not in ENDED:
+            said = f"{row['state']} {row['text']}"
+            if said != shown and not out.is_terminal:
+                out.print(state_text(row["state"]), plain(row["text"], 100))
+            shown = said
+            status.update(_progress(row))
+            if row["state"] == "INPUT_REQUIRED" and row["version"] not in asked:
+                asked.add(row["version"])
+                await _answer(api, row, status, out)
+            await asyncio.sleep(LOOK_PAUSE)
+            row = await api.get(f"/v1/sub-tasks/{row['id']}")
+    return row
+
+
+def _progress(row: dict[str, Any]) -> str:
+    words = plain(row["text"], 50).plain.replace("[", "\\[")
+    return f"{row['name']}: {row['state']} {words}".rstrip()
+
+
+async def _answer(api: Server, row: dict[str, Any], status: Status, out: Console) -> None:
+    status.stop()
+    try:
+        out.print(plain(f"{row['agent']} asks: {row['text']}"))
+        if not sys.stdin.isatty() and sys.stdin.closed:
+            return
+        text = await asyncio.to_thread(_read_line)
+        if not text:
+            out.print("no answer; reply later with: locum reply " + row["id"])
+            return
+        body = {"text": text, "question": row["version"]}
+        await api.post(f"/v1/sub-tasks/{row['id']}/reply", body)
+    except LocumError as error:
+        out.print(f"{error.code}: {error.message}")
+    finally:
+        status.start()
+
+
+def _read_line() -> str:
+    click.echo("> ", nl=False, err=True)
+    return sys.stdin.readline().strip()
+
+
+@click.command()
+@click.argument("sub_task_id", metavar="ID")
+@click.argument("text")
+@click.option("--question", type=int, help="The version that is answered; refused when it is old.")
+@server_option
+@config_option
+@json_option
+@refusable
+def reply(
+    sub_task_id: str,
+    text: str,
+    question: int | None,
+    server: str | None,
+    config: Path | None,
+    as_json: bool,
+) -> None:
+    """Answer what sub-task ID asks."""
+    body: dict[str, Any] = {"text": text}
+    if question is not None:
+        body["question"] = question
+    row = asyncio.run(_post(f"/v1/sub-tasks/{segment(sub_task_id)}/reply", body, server, config))
+    _print_row(row, as_json=as_json)
+
+
+@click.command()
+@click.argument("sub_task_id", metavar="ID")
+@click.option("--reason", default="", help="Why; it is recorded.")
+@server_option
+@config_option
+@json_option
+@refusable
+def cancel(
+    sub_task_id: str, reason: str, server: str | None, config: Path | None, as_json: bool
+) -> None:
+    """Cancel sub-task ID."""
+    path = f"/v1/sub-tasks/{segment(sub_task_id)}/cancel"
+    row = asyncio.run(_post(path, {"reason": reason}, server, config))
+    _print_row(row, as_json=as_json)
+
+
+@click.command()
+@click.argument("parent")
+@server_option
+@config_option
+@json_option
+@refusable
+def complete(parent: str, server: str | None, config: Path | None, as_json: bool) -> None:
+    """Let PARENT complete, when all of its sub-tasks have ended."""
+    done = asyncio.run(_post(f"/v1/parents/{segment(parent)}/complete", {}, server, config))
+    if as_json:
+        print_json(done)
+    else:
+        click.echo(f"{parent} may complete")
+
+
+async def _post(
+    path: str, body: dict[str, Any], server: str | None, config: Path | None
+) -> dict[str, Any]:
+    async with Server.of(load_settings(config), server, actor=actor_name()) as api:
+        answer: dict[str, Any] = await api.post(path, body)
+        return answer
+
+
+def _print_row(row: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print_json(row)
+    else:
+        click.echo(f"{row['id']} {row['state']} {plain(row['text'], 100).plain}".rstrip())
