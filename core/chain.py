@@ -79,7 +79,8 @@ def _upcast(stored: bytes) -> Event:
         upcast: Event = msgspec.convert(fields | {"schema": SCHEMA}, Event)
     except (msgspec.MsgspecError, RecursionError, KeyError) as error:
         raise HistoryError(
-            f"A stored event cannot be read: {error}.", code="history.unreadable"
+            f"A stored event cannot be read ({type(error).__name__}: {error}).",
+            code="history.unreadable",
         ) from error
     return upcast
 

@@ -178,7 +178,7 @@ class IllegalTransitionError(LocumError):
 
     def __init__(self, source: str, trigger: str, target: str | None = None) -> None:
         super().__init__(
-            f"A sub-task that is {source} cannot take {trigger!r}; nothing was recorded.",
+            f"A sub-task that is {source} cannot take `{trigger}`; nothing was recorded.",
             detail={"from": source, "event": trigger, "to": target},
         )
         self.source = source

@@ -49,7 +49,8 @@ def illegal_steps(events: Iterable[Event]) -> list[tuple[int, str]]:
     for event in events:
         try:
             fault = _fault(sub_task, event)
-            sub_task = evolve(sub_task, event)
+            # What could not happen has changed nothing: the next one is held against the last legal.
+            sub_task = sub_task if fault else evolve(sub_task, event)
         except (HistoryError, IllegalTransitionError) as error:
             fault = error.message
         if fault:
