@@ -221,23 +221,23 @@ class Api:
                 responses=says(201, Row, 400, 401, 404, 409, 413),
             )(self.spawn),
             get(f"{parent}/sub-tasks", responses=says(200, RowList, 400, 401))(self.rows),
-            get(one, responses=says(200, Row, 401, 404))(self.row),
+            get(one, responses=says(200, Row, 400, 401, 404))(self.row),
             post(
                 f"{one}/reply", status_code=202, responses=says(202, Row, 400, 401, 404, 409, 413)
             )(self.reply),
             post(f"{one}/cancel", status_code=200, responses=says(200, Row, 400, 401, 404))(
                 self.cancel
             ),
-            get(f"{one}/events", responses=says(200, EventList, 401, 404))(self.events),
+            get(f"{one}/events", responses=says(200, EventList, 400, 401, 404))(self.events),
             get(feed, responses=says(200, NotificationPage, 400, 401))(self.notifications),
             get(
                 f"{feed}/stream",
                 media_type="text/event-stream",
                 responses=refusals_of(400, 401),
             )(self.stream),
-            post(f"{parent}/complete", status_code=200, responses=says(200, Completed, 401, 409))(
-                self.complete
-            ),
+            post(
+                f"{parent}/complete", status_code=200, responses=says(200, Completed, 400, 401, 409)
+            )(self.complete),
             post(f"{parent}/cancel", status_code=200, responses=says(200, RowList, 400, 401))(
                 self.cancel_parent
             ),

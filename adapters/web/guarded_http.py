@@ -5,10 +5,13 @@ was refused. It touches bytes and clocks only; what a request says is read elsew
 """
 
 import asyncio
+from http import HTTPStatus
 
+import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..settings import LimitSettings
+from .problems import MEDIA_TYPE, Problem
 
 __all__ = ["guarded_http"]
 
@@ -17,13 +20,8 @@ _HEAD_TIMEOUT = 10.0
 _LEFTOVER_TIMEOUT = 5.0
 """Seconds that a client may go on sending what was refused, so that it gets to read why."""
 
-_BODY = (
-    b'{"type":"about:blank","title":"%s","status":431,"detail":{},"code":"request.head_too_large"}'
-)
-_REFUSAL = (
-    _BODY
-    % b"The request's head is larger than limits.header_limit and header_count allow; send less."
-)
+_LINES = 4
+"""A whole head may be as long as this many of its longest lines."""
 
 
 class _GuardedHttp(HttpToolsProtocol):
@@ -94,17 +92,28 @@ class _GuardedHttp(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if not self._is_in_head and not self.transport.is_closing():
-            # The answer came before the request was through: a refusal.
+        is_open = not (self._is_in_head or self.transport.is_closing())
+        if is_open and self.cycle.response_complete:
+            # The answer came before the request was through: a refusal. (A request that was
+            # pipelined behind the answered one is not meant: it has no answer yet.)
             self._leftover = 0
             self._close_after(_LEFTOVER_TIMEOUT)
 
+    def send_400_response(self, msg: str) -> None:
+        self._answer(400, "request.invalid", "This is no HTTP request that can be read.")
+
     def _refuse(self) -> None:
-        self.transport.write(
-            b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
-            b"content-type: application/problem+json\r\n"
-            b"content-length: %d\r\nconnection: close\r\n\r\n%s" % (len(_REFUSAL), _REFUSAL)
+        said = "The head is larger than limits.header_limit and header_count allow; send less."
+        self._answer(431, "request.head_too_large", said)
+
+    def _answer(self, status: int, code: str, title: str) -> None:
+        """Answer where there is no request yet, and hang up."""
+        body = msgspec.json.encode(Problem(title=title, status=status, code=code))
+        head = (
+            f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: {MEDIA_TYPE}\r\n"
+            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
         )
+        self.transport.write(head.encode() + body)
         self.transport.close()
 
     def _close_after(self, seconds: float) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
+from litestar.handlers import HTTPRouteHandler
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.plugins import JsonRenderPlugin
@@ -38,7 +39,13 @@ def openapi_config() -> OpenAPIConfig:
         security=[{"bearer": []}],
         render_plugins=[JsonRenderPlugin(path=["/", "/openapi.json"])],
         use_handler_docstrings=True,
+        operation_id_creator=_operation_id,
     )
+
+
+def _operation_id(handler: HTTPRouteHandler, method: str, path: list[Any]) -> str:
+    """The handler's own name: it is short, and there is one handler to a route."""
+    return str(handler.handler_name)
 
 
 def refusals_of(*statuses: int) -> Mapping[int, ResponseSpec]:
