@@ -47,7 +47,9 @@ class _Worker(Worker[Any]):
         running = self._running.get(params["id"])
         if running is not None:
             running.cancel()
-        await self.storage.update_task(params["id"], state="canceled")
+        # An error here, such as the store's for an unknown id, would end the library's worker.
+        if await self.storage.load_task(params["id"]) is not None:
+            await self.storage.update_task(params["id"], state="canceled")
 
     def build_message_history(self, history: list[Message]) -> list[Any]:
         return list(history)
