@@ -5,11 +5,12 @@ another (A8). Holds how to build each card, and nothing of the harness itself.
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 
 import httpx
 from a2a.types.a2a_pb2 import AgentCard
 
-from ..origins import BadUrlError, Origin
+from ..origins import Origin
 
 __all__ = ["CardFactory", "local_card", "register_local"]
 
@@ -39,13 +40,13 @@ def register_local(base_url: str, card_factory: CardFactory) -> Iterator[None]:
 
 def local_card(url: str) -> CardFactory | None:
     """How to build the card of the harness whose public URL `url` is, if it is in this process."""
-    try:
-        place = _place(url)
-    except BadUrlError:
+    if not url or not _factories:
         return None
+    place = _place(url)
     with _lock:
         return _factories[place][-1] if place in _factories else None
 
 
+@lru_cache(1024)
 def _place(url: str) -> _Place:
     return Origin.of(url), httpx.URL(url).path.rstrip("/")
