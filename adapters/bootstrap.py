@@ -247,22 +247,19 @@ class Harness:
         NotParkedError, SubTaskResolvedError, StaleQuestionError, RequestError.
         """
         checked = checked_parts(parts)
-        text = checked_text("text", text, empty=bool(checked))
-        recorded = await self._journal.handle(
-            Reply(
-                sub_task_id=sub_task_id,
-                at=to_text(self._clock()),
-                actor=checked_line("actor", actor),
-                correlation_id=checked_line("correlation_id", correlation_id or ""),
-                message_id=str(uuid.uuid4()),
-                text=text,
-                parts=checked,
-                question=question,
-            )
+        command = Reply(
+            sub_task_id=sub_task_id,
+            at=to_text(self._clock()),
+            actor=checked_line("actor", actor),
+            correlation_id=checked_line("correlation_id", correlation_id or ""),
+            message_id=str(uuid.uuid4()),
+            text=checked_text("text", text, empty=bool(checked)),
+            parts=checked,
+            question=question,
         )
-        pending = recorded.sub_task.reply
-        if pending is not None:
-            self._supervisor.replied(recorded.sub_task, pending.message_id)
+        with self._supervisor.replying(sub_task_id, command.message_id):
+            recorded = await self._journal.handle(command)
+        self._supervisor.adopt(recorded.sub_task)
         return await self._row(recorded)
 
     async def cancel(

@@ -90,7 +90,7 @@ class Desk:
         "backstop",
         "claims",
         "deadline",
-        "due",
+        "doorbell",
         "gone_streaming",
         "held",
         "id",
@@ -119,8 +119,8 @@ class Desk:
         self.attention = asyncio.Event()
         self.backstop: asyncio.TimerHandle | None = None
         self.deadline: asyncio.TimerHandle | None = None
-        self.due = False
-        """True when the backstop says that it is time for a look (D8)."""
+        self.doorbell = asyncio.Event()
+        """Set when a push or the backstop says that it is time for a look (D3, D8)."""
         self.remote_task_id = ""
         self.token_digest: str | None = None
         self.claims: list[Claim] = []

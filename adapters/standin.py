@@ -5,10 +5,12 @@ Nothing is decided here; stop it anywhere and it starts again from the record.
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from typing import Any, assert_never
 
 from locum.core.policy import (
+    Action,
     AwaitPush,
     CancelRemote,
     DeletePush,
@@ -42,66 +44,94 @@ async def work(desk: Desk) -> SubTask:
         desk.attention.clear()
         sub_task = await desk.load()
         desk.note(sub_task)
-        action = next_action(sub_task, desk.office.now(), traits=desk.traits, known=desk.known)
-        logger.debug("sub-task %s: %s", desk.id, action)
+        action = _next(desk, sub_task)
         if isinstance(action, Rest):
+            desk.doorbell.clear()
+        if isinstance(action, Rest | AwaitPush) and not desk.doorbell.is_set():
             return sub_task
+        logger.debug("sub-task %s: %s", desk.id, action)
         await desk.reach()
-        match action:
-            case AwaitPush() if not (desk.claims or desk.due):
-                return sub_task
-            case AwaitPush():
-                desk.due = False
-                await _unless_wanted(desk, look(desk))
-            case Send(look_first=look_first):
-                await _unless_cancelled(desk, deliver_brief(desk, look_first=look_first))
-            case SendReply(look_first=look_first):
-                await _unless_wanted(desk, deliver_reply(desk, look_first=look_first))
-            case Follow():
-                await _watching(desk, follow(desk))
-            case Poll():
-                await _watching(desk, poll(desk))
-            case RegisterPush():
-                await _unless_wanted(desk, register_push(desk, action))
-            case DeletePush():
-                await delete_push(desk, action)
-            case CancelRemote():
-                await cancel_remote(desk, action)
-            case _ as never:
-                assert_never(never)
+        await _perform(desk, action, _work_for(desk, action))
 
 
-async def _watching(desk: Desk, watch: Coroutine[Any, Any, None]) -> None:
-    """Watch until the policy wants something else or somebody rings, who is answered at once."""
-    await _unless_wanted(desk, watch)
-    if desk.claims or desk.due:
-        desk.due = False
-        await _unless_wanted(desk, look(desk))
+def _work_for(desk: Desk, action: Action) -> Coroutine[Any, Any, None]:
+    match action:
+        case Send(look_first=look_first):
+            return deliver_brief(desk, look_first=look_first)
+        case SendReply(look_first=look_first):
+            return deliver_reply(desk, look_first=look_first)
+        case Follow():
+            return _answering(desk, follow(desk))
+        case Poll():
+            return _answering(desk, poll(desk))
+        case AwaitPush():
+            return look(desk)
+        case RegisterPush():
+            return register_push(desk, action)
+        case DeletePush():
+            return delete_push(desk, action)
+        case CancelRemote():
+            return cancel_remote(desk, action)
+        case Rest():
+            raise AssertionError("there is nothing to do at rest")
+        case _ as never:
+            assert_never(never)
 
 
-async def _unless_wanted(desk: Desk, action: Coroutine[Any, Any, None]) -> None:
-    """Perform `action`, but let go of it as soon as the desk is wanted for something else."""
-    await _race(action, desk.attention)
+def _next(desk: Desk, sub_task: SubTask) -> Action:
+    return next_action(sub_task, desk.office.now(), traits=desk.traits, known=desk.known)
 
 
-async def _unless_cancelled(desk: Desk, action: Coroutine[Any, Any, None]) -> None:
-    """Perform a send. A cancel waits a moment for its task id, then lets go of it (F2)."""
-    await _race(action, desk.attention, grace=desk.office.settings.cancel_link_wait)
+async def _perform(desk: Desk, action: Action, work: Coroutine[Any, Any, None]) -> None:
+    """Perform `work`, but let go of it as soon as the policy wants something else.
+
+    A send that is let go of by a cancel gets a moment for its task id first (F2).
+    """
+    async with _running(work) as task:
+        while not task.done():
+            async with _running(desk.attention.wait()) as bell:
+                await asyncio.wait({task, bell}, return_when=asyncio.FIRST_COMPLETED)
+            desk.attention.clear()
+            if not task.done() and not await _is_wanted(desk, action):
+                if isinstance(action, Send):
+                    await asyncio.wait({task}, timeout=desk.office.settings.cancel_link_wait)
+                return
+        task.result()
 
 
-async def _race(
-    action: Coroutine[Any, Any, None], attention: asyncio.Event, grace: float = 0.0
-) -> None:
-    work = asyncio.create_task(action)
-    bell = asyncio.create_task(attention.wait())
+async def _is_wanted(desk: Desk, action: Action) -> bool:
+    """True while the policy still wants what is being done."""
+    wanted = _next(desk, await desk.load())
+    match action, wanted:
+        case Send(), Send():
+            return True
+        case SendReply(message_id=one), SendReply(message_id=other):
+            return one == other
+        case RegisterPush(), AwaitPush():
+            return True  # Registered; it still takes the look that belongs to it (D2).
+        case _:
+            return action == wanted
+
+
+async def _answering(desk: Desk, watch: Coroutine[Any, Any, None]) -> None:
+    """Watch, and answer whoever rings meanwhile; the watch goes on beside it (D3)."""
+    async with _running(watch) as task:
+        while not task.done():
+            async with _running(desk.doorbell.wait()) as bell:
+                await asyncio.wait({task, bell}, return_when=asyncio.FIRST_COMPLETED)
+            if desk.doorbell.is_set():
+                await look(desk)
+                if not isinstance(_next(desk, await desk.load()), Follow | Poll):
+                    return
+        task.result()
+
+
+@asynccontextmanager
+async def _running(work: Coroutine[Any, Any, Any]) -> AsyncIterator[asyncio.Task[Any]]:
+    """`work` as a task that is over when the block is left."""
+    task = asyncio.create_task(work)
     try:
-        await asyncio.wait({work, bell}, return_when=asyncio.FIRST_COMPLETED)
-        if not work.done() and grace:
-            await asyncio.wait({work}, timeout=grace)
+        yield task
     finally:
-        bell.cancel()
-        if not work.done():
-            work.cancel()
-        await asyncio.wait({work, bell})
-    if not work.cancelled():
-        work.result()
+        task.cancel()
+        await asyncio.wait({task})

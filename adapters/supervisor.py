@@ -8,7 +8,8 @@ import asyncio
 import hashlib
 import hmac
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -85,11 +86,23 @@ class Supervisor:
         self.wake(desk)
         return desk
 
-    def replied(self, sub_task: SubTask, message_id: str) -> None:
-        """A reply was recorded here and has not left yet."""
-        desk = self.adopt(sub_task)
+    @contextmanager
+    def replying(self, sub_task_id: str, message_id: str) -> Iterator[None]:
+        """A reply is being recorded: until it leaves, its stand-in knows that it has not left.
+
+        A loop that runs may see the record before whoever recorded it is told.
+        """
+        desk = self._desks.get(sub_task_id)
+        if desk is None:
+            yield
+            return
+        before = desk.known.unsent
         desk.mark_unsent(message_id)
-        self.wake(desk)
+        try:
+            yield
+        except LocumError:
+            desk.mark_unsent(before)
+            raise
 
     def cancel(self, sub_task: SubTask, actor: str, reason: str, correlation_id: str) -> None:
         """Somebody wants the end of it (F2)."""
@@ -114,8 +127,16 @@ class Supervisor:
         return self._desks.get(sub_task_id)
 
     def wake(self, desk: Desk) -> None:
-        """Something came up: the running loop lets go of what it does, or a new one starts."""
+        """The record or a wish changed: the loop asks the policy again, or a new one starts."""
         desk.attention.set()
+        self._start(desk)
+
+    def _look(self, desk: Desk) -> None:
+        """It is time for a look at the task: a push came, or none for long."""
+        desk.doorbell.set()
+        self._start(desk)
+
+    def _start(self, desk: Desk) -> None:
         if desk.task is None and self._group is not None:
             desk.task = self._group.create_task(self._stand_in(desk), name=f"locum-{desk.id}")
 
@@ -150,7 +171,7 @@ class Supervisor:
         desk.claims.append(Claim(state))
         del desk.claims[:-CLAIMS_KEPT]
         desk.notice(anomalies)
-        self.wake(desk)
+        self._look(desk)
         return True
 
     def noted(self, events: Iterable[Event]) -> None:
@@ -183,7 +204,7 @@ class Supervisor:
                 self.failures += 1
                 logger.exception("sub-task %s: its stand-in failed and starts again", desk.id)
             else:
-                if desk.attention.is_set():
+                if desk.attention.is_set() or desk.doorbell.is_set():
                     continue
                 self._put_down(desk, sub_task)
                 return
@@ -203,10 +224,6 @@ class Supervisor:
             # A change that was heard but may not be recorded yet is looked at again soon (D15).
             wait = standin.flip_interval if desk.held else standin.push_backstop
             desk.backstop = loop.call_later(wait * spread, self._look, desk)
-
-    def _look(self, desk: Desk) -> None:
-        desk.due = True
-        self.wake(desk)
 
     def _set_deadline(self, desk: Desk, deadline: str | None) -> None:
         if deadline is None:

@@ -48,6 +48,7 @@ async def look(desk: Desk) -> None:
 
     While GetTask does not show what a push claimed, it is asked again after 1, 2 and 4 seconds (`push_recheck`).
     """
+    desk.doorbell.clear()
     claims, desk.claims = desk.claims, []
     cause: Cause = "push" if claims else "recovery" if desk.recovered else "recheck"
     desk.recovered = False
