@@ -6,8 +6,8 @@ projection needs no history; `row_of` makes the same row from the aggregate.
 
 from typing import Any, assert_never
 
-import msgspec
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from locum.core.errors import HistoryError
 from locum.core.events import Created, Event, Linked, Parked, PushRevoked, Resolved, Woken
@@ -80,12 +80,15 @@ def row_after(row: SubTaskRow | None, event: Event) -> SubTaskRow:
             " history; run `locum verify`.",
             code="history.illegal",
         )
-    return msgspec.structs.replace(
+    anomalies = row.anomalies
+    if event.anomalies:
+        anomalies += tuple(kind for kind in event.anomalies if kind not in anomalies)
+    return replace(
         row,
         version=event.version,
         updated_at=event.at,
         cause=event.cause,
-        anomalies=row.anomalies + tuple(a for a in event.anomalies if a not in row.anomalies),
+        anomalies=anomalies,
         **_changes(row, event),
     )
 

@@ -4,7 +4,7 @@ It reads the log by pages and writes each page's outcome together with the posit
 number of processes may do this on one store: who comes second finds it done.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -84,38 +84,32 @@ class Projector:
 
     def _changes(self, events: Sequence[tuple[int, Event]]) -> Changes:
         """What follows from events: each row once, as it is after the last of them."""
-        rows = self._before(events)
-        begun: dict[str, int] = {}
+        begun = {event.sub_task_id: at for at, event in events if isinstance(event, Created)}
+        rows = self._before(events, begun)
         notes: list[Notification] = []
         for position, event in events:
-            row = rows[event.sub_task_id] = row_after(rows.get(event.sub_task_id), event)
-            if isinstance(event, Created):
-                begun[event.sub_task_id] = position
+            key = event.sub_task_id
+            rows[key] = row = row_after(rows.get(key), event)
             note = note_for(row, event, position)
             if note is not None:
                 notes.append(note)
-        changed = {event.sub_task_id: None for _, event in events}
-        encoded = [(rows[key], _encoder.encode(rows[key])) for key in changed]
         return Changes(
-            begun=[(begun[row.id], row, data) for row, data in encoded if row.id in begun],
-            changed=[(row, data) for row, data in encoded if row.id not in begun],
+            begun=[(begun[key], rows[key], _encoder.encode(rows[key])) for key in begun],
+            changed=[(row, _encoder.encode(row)) for key, row in rows.items() if key not in begun],
             notes=notes,
         )
 
-    def _before(self, events: Sequence[tuple[int, Event]]) -> dict[str, SubTaskRow]:
+    def _before(
+        self, events: Sequence[tuple[int, Event]], begun: Container[str]
+    ) -> dict[str, SubTaskRow]:
+        """The rows, before these events, of the sub-tasks that they are about."""
         rows: dict[str, SubTaskRow] = {}
-        begun: set[str] = set()
         missing: list[str] = []
-        for _, event in events:
-            key = event.sub_task_id
-            if key in rows or key in begun:
-                continue
+        for key in dict.fromkeys([event.sub_task_id for _, event in events]):
             held = self._rows.get(key)
             if held is not None:
                 rows[key] = held
-            elif isinstance(event, Created):
-                begun.add(key)
-            else:
+            elif key not in begun:
                 missing.append(key)
         if missing:
             rows.update(self._tables.rows_of(missing))

@@ -202,7 +202,7 @@ class ViewTables(SQLiteTrackingRecorder):
             " FROM sub_task_rows WHERE open = 1 AND position>? ORDER BY position LIMIT ?",
             [after, limit],
         )
-        return [(key, Slot(*columns, bool(push))) for key, *columns, push in found]
+        return [(key, Slot._make((*columns, bool(push)))) for key, *columns, push in found]
 
     def _select(self, statement: str, values: Sequence[Any]) -> list[Any]:
         with self.datastore.transaction(commit=False) as c:

@@ -7,6 +7,7 @@ Reads happen in a few threads of their own. Nothing here knows what a command me
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -32,6 +33,15 @@ log = logging.getLogger(__name__)
 
 OnEvents: TypeAlias = Callable[[Sequence[tuple[int, Event]]], None]
 """Called in the event loop with events, each with its position, once the views show them."""
+
+
+BUSY = 8
+"""So many callers answered at once are busy ones: they come back, and their next events soon
+change the same rows. Projecting the events of a few commits together then saves much of the work.
+"""
+LAG = 0.005
+LINGER = 0.001
+"""Seconds that the views may be behind busy callers, and that these are waited for."""
 
 
 @dataclass(slots=True)
@@ -184,11 +194,12 @@ class Journal:
 
     def _work(self) -> None:
         is_last = False
+        lags_until: float | None = None
         while not is_last:
             asked: list[_Asked] = []
             jobs: list[_Job] = []
             reach = 0
-            for item in self._waiting():
+            for item in self._waiting(lags_until):
                 match item:
                     case _Asked():
                         asked.append(item)
@@ -200,13 +211,24 @@ class Journal:
                         is_last = True
             if asked:
                 self._record(asked)
+            if len(asked) >= BUSY and not (reach or jobs or is_last):
+                lags_until = lags_until or time.monotonic() + LAG
+                if len(self._writer.recorded) < self._batch and time.monotonic() < lags_until:
+                    continue
+            lags_until = None
             self._project(reach)
             for job in jobs:
                 self._do(job)
 
-    def _waiting(self) -> list[_Item]:
-        """What waits, at least one item: a commit is made at once when nothing else is queued."""
-        items = [self._queue.get()]
+    def _waiting(self, lags_until: float | None) -> list[_Item]:
+        """What waits: a commit is made at once when nothing else is queued.
+
+        Waits for a first item; while the views lag, only for a moment, and there may be none.
+        """
+        try:
+            items = [self._queue.get(timeout=None if lags_until is None else LINGER)]
+        except Empty:
+            return []
         while items[-1] is not None and len(items) < self._batch:
             try:
                 items.append(self._queue.get_nowait())
