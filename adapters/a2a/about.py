@@ -20,11 +20,6 @@ class AskedTask:
         self._task_id = task_id
         self._may_move = may_move
 
-    @property
-    def is_known(self) -> bool:
-        """True once the task has an id."""
-        return bool(self._task_id)
-
     def check(self, heard: Heard) -> Heard:
         """What was heard, its missing task id filled in.
 

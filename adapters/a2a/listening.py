@@ -1,4 +1,4 @@
-"""The answers of one streamed call, one after another, until there is no more to hear (K5, C5)."""
+"""The answers of one streamed call, one after another, as they have to be about one task (K3)."""
 
 from .about import AskedTask
 from .calling import Call
@@ -9,7 +9,10 @@ __all__ = ["Listener"]
 
 
 class Listener:
-    """Hears what comes on `stream`. `timeout`: seconds until the first event, None for no end."""
+    """Hears what comes on `stream`. `timeout`: seconds until the first event, None for no end.
+
+    The wire ends the stream after a task's end or a direct answer (K5, C5).
+    """
 
     def __init__(
         self, stream: SdkStream, call: Call, asked: AskedTask, timeout: float | None
@@ -18,36 +21,20 @@ class Listener:
         self._call = call
         self._asked = asked
         self._timeout = timeout
-        self._is_over = False
 
     async def next(self) -> Heard | None:
-        """The next thing heard, None when the agent or the task is at its end.
+        """The next thing heard, None when there is no more.
 
         Raises RemoteCallError.
         """
         oddities: tuple[str, ...] = ()
-        while not self._is_over:
+        while True:
             with self._call.errors():
                 event = await self._stream.next(self._timeout)
             self._timeout = None
             if event is None:
-                break
+                return None
             payload = unwrap(event)
-            if payload is None:
-                oddities += self._call.oddities("sse.no_payload")
-                continue
-            is_answer = not self._asked.is_known
-            one = self._asked.check(heard(payload, (*oddities, *self._call.oddities())))
-            if _is_last(one, is_answer):
-                self._is_over = True
-                self._stream.expect_the_end()
-            return one
-        return None
-
-
-def _is_last(one: Heard, is_answer: bool) -> bool:
-    """True when nothing after this counts: the task is over, or a message answered the brief."""
-    report = one.report
-    if report.kind == "message":
-        return is_answer
-    return report.state is not None and report.state.is_terminal
+            if payload is not None:
+                return self._asked.check(heard(payload, (*oddities, *self._call.oddities())))
+            oddities += self._call.oddities("sse.no_payload")

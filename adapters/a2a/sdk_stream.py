@@ -22,10 +22,6 @@ __all__ = ["ReadToTheEnd", "SdkStream"]
 
 _log = logging.getLogger(__name__)
 
-_LAST_WORDS = 0.1
-"""Seconds that an agent has to end a stream by itself after its last event: a connection that it
-ends properly can be used again."""
-
 
 class SdkStream:
     """An `async with` around a stream of the SDK's; `stream` must come from a client that has the
@@ -37,7 +33,6 @@ class SdkStream:
         self._stream: Any = stream
         self._notes = notes
         self._is_started = False
-        self._patience = 0.0
 
     async def next(self, timeout: float | None = None) -> StreamResponse | None:
         """The next event, None at the stream's end.
@@ -54,10 +49,6 @@ class SdkStream:
             CALL.reset(token)
         return event.response if isinstance(event, _Event) else event
 
-    def expect_the_end(self) -> None:
-        """Say that the agent has no more to say: it may take a moment to end the stream itself."""
-        self._patience = _LAST_WORDS
-
     async def __aenter__(self) -> Self:
         return self
 
@@ -72,7 +63,7 @@ class SdkStream:
             return
         token = CALL.set(self._notes)
         try:
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout(0):
                 async for _ in self._stream:
                     pass
         except TimeoutError:
