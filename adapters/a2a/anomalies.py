@@ -42,5 +42,6 @@ ANOMALIES: Final[dict[str, str]] = {
     "sse.no_payload": "An event held JSON that is neither an answer nor an error; it was skipped.",
     "sse.not_json": "An event held no JSON and was skipped.",
     "sse.unfinished_event": "The last event had no blank line after it and was taken all the same.",
+    "task.id_missing": "A task or an update named no task; it was taken for the one asked about.",
 }
 """Name of the anomaly, and one sentence on what was met and what was made of it."""

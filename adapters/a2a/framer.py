@@ -7,8 +7,10 @@ comes out is `data: {…}` on one line and a blank line, in the shape of A2A 1.0
 from collections.abc import Iterator
 from typing import Any, Final, Never
 
+import httpx
+
 from .answers import NoResultError, enveloped, error_in, result_in
-from .asked import Asked, error_body, malformed
+from .asked import Asked, malformed
 from .faults import TooLargeError
 from .json_text import NotJsonError, as_line, dumped, read_json, reencoded
 from .notes import CallNotes, WireLimits
@@ -41,7 +43,8 @@ class Framer:
     def feed(self, piece: bytes) -> Iterator[bytes]:
         """The frames that the piece completes, several of them as one where nothing is odd.
 
-        Raises TooLargeError, and MalformedError when the body is neither events nor JSON.
+        Raises TooLargeError, MalformedError when the body is neither events nor JSON, and
+        httpx.RemoteProtocolError at an error that the agent says.
         """
         if self.kind is None:
             self._body += piece
@@ -83,7 +86,11 @@ class Framer:
                 self._parser.bom = False
                 self._notes.note(["sse.bom"])
             odd: list[str] = []
-            frame = self._frame(event, odd)
+            try:
+                frame = self._frame(event, odd)
+            except httpx.RemoteProtocolError:
+                yield from _together(frames)
+                raise
             if odd:
                 # What is odd about this event must not be taken to be about one before it.
                 yield from _together(frames)
@@ -113,9 +120,7 @@ class Framer:
             value, met = read_json(data)
         except NotJsonError:
             if is_error:
-                return self._error(
-                    {"message": one_line(data.decode("utf-8", "replace"), _ERROR_WORDS)}
-                )
+                self._fail({"message": one_line(data.decode("utf-8", "replace"), _ERROR_WORDS)})
             odd.append("sse.not_json" if event.finished else "sse.cut_event")
             return None
         frame = self._mended(value, met, is_error=is_error)
@@ -127,7 +132,7 @@ class Framer:
     def _mended(self, value: Any, odd: list[str], *, is_error: bool) -> bytes | None:
         error = error_in(value, failed=is_error, rpc=self._asked.rpc)
         if error is not None:
-            return self._error(error)
+            self._fail(error)
         try:
             frame = mend_frame(result_in(value, rpc=self._asked.rpc, odd=odd), odd)
         except NoResultError:
@@ -145,12 +150,15 @@ class Framer:
         self._notes.ended = self._notes.ended or ended
         self.over = last
 
-    def _error(self, error: Json) -> bytes:
-        """The error as an event that the SDK raises; it ends the stream."""
-        self._notes.error = said = self._asked.without_secrets(error)
+    def _fail(self, error: Json) -> Never:
+        """End the stream with the error that the agent said; the notes keep it.
+
+        It is raised here, below the SDK: handed on as an event it would be raised halfway up the
+        SDK's generators, and the inner ones would be left unclosed (D11).
+        """
+        self._notes.error = self._asked.without_secrets(error)
         self.over = True
-        body = error_body(said, rpc=self._asked.rpc)
-        return b"event: error\n" + _event(dumped(body))
+        raise httpx.RemoteProtocolError("the agent ended the stream with an error")
 
     def _one_answer(self, body: bytes) -> Iterator[bytes]:
         odd: list[str] = []
@@ -162,8 +170,7 @@ class Framer:
         self._notes.note(odd)
         if frame is None:
             self._refuse_words()
-        if self._notes.error is None:
-            self._notes.note(["http.json_for_stream"])
+        self._notes.note(["http.json_for_stream"])
         self.over = True
         yield frame
 

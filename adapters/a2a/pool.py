@@ -10,7 +10,7 @@ import io
 import ipaddress
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from functools import cache
 from typing import Final, NoReturn
 
@@ -204,58 +204,65 @@ class _Body(httpx.AsyncByteStream):
         self._response = response
         self._limits = limits
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        read = self._response.content.readany
+    def __aiter__(self) -> "_Body":
+        # No generator: one that is not read to its end would have to be closed, too.
+        return self
+
+    async def __anext__(self) -> bytes:
         try:
-            while chunk := await read():
-                yield chunk
+            chunk = await self._response.content.readany()
         except (aiohttp.ClientError, OSError, RuntimeError) as fault:
             _raise_for(fault, self._limits)
+        if not chunk:
+            raise StopAsyncIteration
+        return chunk
 
     async def aclose(self) -> None:
         # Read to its end the connection is back in the pool already, and this closes nothing.
         self._response.close()
 
 
+# None of aiohttp's errors is kept as a cause: their texts name the URL, where a key may be (G8).
 _UNUSABLE: Final = (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError)
 
 
 def _raise_unsent(fault: Exception) -> NoReturn:
     """Raise the httpx error for a request of which no byte has left."""
     if isinstance(fault, ValueError) and not isinstance(fault, aiohttp.ClientError):
-        raise httpx.LocalProtocolError(f"the request cannot be sent: {fault}") from fault
+        raise httpx.LocalProtocolError(f"the request cannot be sent: {fault}") from None
     _raise_if_unreached(fault)
-    raise httpx.ConnectError(f"nothing was sent: {fault}") from fault
+    raise httpx.ConnectError(f"nothing was sent: {fault}") from None
 
 
 def _raise_for(fault: Exception, limits: WireLimits) -> NoReturn:
     """Raise the httpx error for a request that has left, unless the error itself denies it."""
     _raise_if_unreached(fault)
     if isinstance(fault, TimeoutError):
-        raise httpx.ReadTimeout("the agent said nothing in time") from fault
+        raise httpx.ReadTimeout("the agent said nothing in time") from None
     if isinstance(fault, aiohttp.ServerDisconnectedError):
-        raise httpx.RemoteProtocolError("the agent closed the connection unanswered") from fault
+        raise httpx.RemoteProtocolError("the agent closed the connection unanswered") from None
     if isinstance(fault, aiohttp.ClientResponseError):
-        if _is_too_long(fault):
-            raise TooLargeError("the head of the answer", limits.header_limit) from fault
-        raise httpx.RemoteProtocolError("the agent's answer is no HTTP") from fault
+        _raise_for_head(fault, limits)
     if isinstance(fault, aiohttp.ClientPayloadError):
-        raise httpx.ReadError("the answer was cut off") from fault
-    raise httpx.ReadError(f"the connection broke: {type(fault).__name__}") from fault
+        raise httpx.ReadError("the answer was cut off") from None
+    raise httpx.ReadError(f"the connection broke: {type(fault).__name__}") from None
 
 
 def _raise_if_unreached(fault: Exception) -> None:
     if isinstance(fault, aiohttp.ConnectionTimeoutError):
-        raise httpx.ConnectTimeout("no connection in time") from fault
+        raise httpx.ConnectTimeout("no connection in time") from None
     if isinstance(fault, aiohttp.ClientConnectorError):
-        raise httpx.ConnectError(str(fault)) from fault
+        raise httpx.ConnectError(str(fault)) from None
     if isinstance(fault, _UNUSABLE):
-        raise httpx.UnsupportedProtocol("this is no URL that can be dialled") from fault
+        raise httpx.UnsupportedProtocol("this is no URL that can be dialled") from None
 
 
-def _is_too_long(fault: BaseException | None) -> bool:
-    while fault is not None:
-        if isinstance(fault, LineTooLong):
-            return True
-        fault = fault.__cause__
-    return False
+def _raise_for_head(fault: aiohttp.ClientResponseError, limits: WireLimits) -> NoReturn:
+    link: BaseException | None = fault
+    while link is not None:
+        if isinstance(link, LineTooLong):
+            raise TooLargeError("a line of the answer's head", limits.header_limit) from None
+        link = link.__cause__
+    if fault.message.startswith("Too many headers"):
+        raise TooLargeError("the answer's head", limits.header_count, "headers") from None
+    raise httpx.RemoteProtocolError("the agent's answer is no HTTP") from None
