@@ -1,6 +1,22 @@
-"""locum's connections to the world: the facade, the agents, the store and the faces."""
+"""locum's connections to the world: the facade, the agents, the store and the faces.
 
-from .bootstrap import Harness
-from .settings import Settings
+The names are imported when they are first asked for: a command that only reads the store does not
+wait for the web framework and the protocol's library to load.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .bootstrap import Harness
+    from .settings import Settings
 
 __all__ = ["Harness", "Settings"]
+
+_HOMES = {"Harness": ".bootstrap", "Settings": ".settings"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name], __name__), name)

@@ -14,10 +14,9 @@ from contextlib import AbstractContextManager, AsyncExitStack
 from datetime import UTC, datetime
 from random import Random
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
-from a2a.server.agent_execution import AgentExecutor
 
 from locum.core.commands import Reply, Spawn
 from locum.core.errors import (
@@ -44,6 +43,11 @@ from .store.writer import Recorded
 from .supervisor import Supervisor
 from .web.app import WebApp, build_app
 
+if TYPE_CHECKING:
+    from a2a.server.agent_execution import AgentExecutor
+
+    from .a2a.self_agent import SelfAgent
+
 __all__ = ["Harness"]
 
 logger = logging.getLogger("locum")
@@ -67,7 +71,7 @@ class Harness:
         self,
         settings: Settings,
         *,
-        executor: AgentExecutor | None = None,
+        executor: "AgentExecutor | None" = None,
         clock: Callable[[], datetime] = _utc_now,
         random: Random | None = None,
     ) -> None:
@@ -79,6 +83,7 @@ class Harness:
         self._executor = executor
         self._clock = clock
         self._random = random or Random()  # noqa: S311 - jitter, not secrets
+        self._self_agent: SelfAgent | None = None
         self._signals = Signals()
         self._stack = AsyncExitStack()
         self._closing = asyncio.Event()
@@ -92,7 +97,7 @@ class Harness:
             self._journal = await stack.enter_async_context(
                 Journal.open(settings.store.url, on_events=self._noted, batch=settings.store.batch)
             )
-            own_url = settings.server.own_url if settings.card is not None else None
+            own_url = await self._serve_self(stack)
             self._registry = await stack.enter_async_context(Registry(settings, own_url=own_url))
             office = Office(
                 journal=self._journal,
@@ -110,6 +115,22 @@ class Harness:
             self._stack = stack.pop_all()
         self.is_open = self.ready = True
         return self
+
+    async def _serve_self(self, stack: AsyncExitStack) -> str | None:
+        """Make the agent `self`, when `[card]` and an executor are there (A9); its base URL."""
+        card = self.settings.card
+        if card is None or not (self._executor or card.executor):
+            return None
+        # The SDK's server is loaded only by those who serve an agent with it.
+        from .a2a.executors import load_executor  # noqa: PLC0415
+        from .a2a.self_agent import SelfAgent  # noqa: PLC0415
+
+        own_url = self.settings.server.own_url
+        executor = self._executor or load_executor(card.executor)
+        self._self_agent = await stack.enter_async_context(
+            SelfAgent(card, base_url=own_url, executor=executor)
+        )
+        return own_url
 
     async def __aexit__(
         self,
@@ -407,9 +428,9 @@ class Harness:
         return self._supervisor.ring(sub_task_id, remote_task_id, claimed_state, anomalies)
 
     @property
-    def self_routes(self) -> None:
-        """The A2A routes of `self`, or None when it is not configured (A9)."""
-        return None
+    def self_routes(self) -> Any:
+        """The A2A routes of `self`, an ASGI application; None when it is not configured (A9)."""
+        return None if self._self_agent is None else self._self_agent.app
 
     # --- inside
 

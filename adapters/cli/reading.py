@@ -14,7 +14,6 @@ from locum.core.render import mermaid, svg
 from locum.core.errors import SubTaskNotFoundError
 from locum.projections import note_to_json, row_to_json
 
-from ..a2a.registry import Registry
 from ..store.journal import Journal
 from .options import config_option, console, json_option, load_settings, print_json, refusable
 from .show import agents_table, events_table, note_text, row_details, rows_table
@@ -43,6 +42,9 @@ def agents(config: Path | None, as_json: bool) -> None:
 
 
 async def _agents(config: Path | None, *, as_json: bool) -> None:
+    # Only this command talks to agents, so only it loads what that takes.
+    from ..a2a.registry import Registry  # noqa: PLC0415
+
     async with Registry(load_settings(config)) as registry:
         found = registry.agents()
     if as_json:
@@ -161,9 +163,7 @@ async def _print_notes(journal: Journal, parent: str, after: int, *, as_json: bo
         console().print(note_text(note))
 
 
-async def _feed(
-    journal: Journal, parent: str, after: int
-) -> AsyncGenerator[dict[str, Any], None]:
+async def _feed(journal: Journal, parent: str, after: int) -> AsyncGenerator[dict[str, Any], None]:
     while True:
         notes, after = await journal.views.notes(parent, after, FEED_PAGE)
         for note in notes:

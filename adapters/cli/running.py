@@ -6,7 +6,6 @@ from pathlib import Path
 import rich_click as click
 
 from ..demo.story import run_demo
-from ..serving import log_to_stderr, run
 from ..store.journal import Journal
 from .options import config_option, json_option, load_settings, print_json, refusable
 
@@ -24,6 +23,9 @@ __all__ = ["demo", "rebuild", "serve"]
 @refusable
 def serve(config: Path | None, log_level: str) -> None:
     """Serve the HTTP API, and stand in for every open sub-task."""
+    # The web framework and the SDK take their time to load: only for who serves.
+    from ..serving import log_to_stderr, run  # noqa: PLC0415
+
     log_to_stderr(log_level.upper())
     run(load_settings(config))
 
