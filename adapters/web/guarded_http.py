@@ -42,13 +42,14 @@ class _GuardedHttp(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
             return
-        if self._is_in_head and self._timer is None:
-            self._close_after(_HEAD_TIMEOUT)
+        if self._is_in_head:
+            self._head_size += len(data)
+            if self._timer is None:
+                self._close_after(_HEAD_TIMEOUT)
         super().data_received(data)
         if self._is_in_head and not self.transport.is_closing():
-            # Counted only here, where no body can be in the data: an endless line never gets to
-            # `on_header`.
-            self._head_size += len(data)
+            # An endless line never gets to `on_header`, so bytes are counted. Those in which a
+            # head ended are not: there may be a body among them.
             if self._head_size > self.limits.header_limit * _LINES:
                 self._refuse()
 
