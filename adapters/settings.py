@@ -17,11 +17,10 @@ from locum.core.errors import ConfigError
 from .origins import Origin
 from .secret import Secret
 from .settings_agents import AgentSettings, CardSettings, own_agent, read_agents, read_defaults
+from .settings_places import Host, HttpUrl
 from .settings_rules import (
     Duration,
     Flag,
-    Host,
-    HttpUrl,
     ListOf,
     SecretText,
     Size,

@@ -11,14 +11,12 @@ from msgspec import Struct
 from locum.core.errors import ConfigError
 
 from .origins import OriginPattern
+from .settings_places import HttpUrl, OriginEntry, Specifier
 from .settings_rules import (
     Duration,
     Flag,
-    HttpUrl,
     ListOf,
     OneOf,
-    OriginEntry,
-    Specifier,
     Text,
     Whole,
     refuse,

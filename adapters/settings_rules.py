@@ -11,29 +11,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-
 from locum.core.errors import ConfigError
 
-from .origins import BadUrlError, Origin, OriginPattern
 from .secret import Secret
 
 __all__ = [
     "Duration",
     "EnvText",
     "Flag",
-    "Host",
-    "HttpUrl",
     "ListOf",
     "OneOf",
-    "OriginEntry",
     "Rule",
     "SecretText",
     "Size",
-    "Specifier",
     "Text",
     "Whole",
     "found",
+    "from_variable",
     "plain",
     "refuse",
 ]
@@ -95,16 +89,17 @@ def found(value: Any) -> str:
             said = f"a list of {len(value)}"
         case _:
             said = f"a {type(value).__name__}"
-    return said + _from(value)
+    return said + from_variable(value)
 
 
-def _from(value: Any) -> str:
+def from_variable(value: Any) -> str:
+    """Which variable the value is from, in words, or nothing."""
     return f" in {value.name}" if isinstance(value, EnvText) else ""
 
 
 def refuse(value: Any, key: str, accepted: str, *, secret: bool = False) -> ConfigError:
     """The error to raise; a secret is not shown, nor is anything that stands in its place."""
-    said = f"a value that is not shown{_from(value)}" if secret else found(value)
+    said = f"a value that is not shown{from_variable(value)}" if secret else found(value)
     return ConfigError(key, found=said, accepted=accepted)
 
 
@@ -241,85 +236,6 @@ class OneOf:
         if isinstance(value, str) and value in self.words:
             return str(value)
         raise refuse(value, key, "one of " + ", ".join(f'"{word}"' for word in self.words))
-
-
-@dataclass(frozen=True)
-class HttpUrl:
-    """An absolute HTTP(S) URL without credentials, query or fragment; empty where it may be.
-
-    `base` cuts the slashes at its end, so that paths can be put behind it.
-    """
-
-    empty: bool = False
-    base: bool = False
-    query: bool = False
-
-    def read(self, value: Any, key: str) -> str:
-        """The URL as written, without white space around it."""
-        accepted = "an http:// or https:// URL without credentials or fragment"
-        if not isinstance(value, str):
-            raise refuse(value, key, accepted, secret=True)
-        url = value.strip()
-        if not url and self.empty:
-            return ""
-        try:
-            Origin.of(url)
-        except BadUrlError as error:
-            said = f"a URL that cannot be used ({error}){_from(value)}"
-            raise ConfigError(key, found=said, accepted=accepted) from None
-        if "#" in url or ("?" in url and not self.query):
-            said = f"a URL with a query or fragment{_from(value)}"
-            raise ConfigError(key, found=said, accepted=accepted)
-        return url.rstrip("/") if self.base else url
-
-
-@dataclass(frozen=True)
-class Host:
-    """A host name or an IP address, without a port."""
-
-    def read(self, value: Any, key: str) -> str:
-        """The host as written."""
-        accepted = "a host name or an IP address"
-        if not isinstance(value, str):
-            raise refuse(value, key, accepted)
-        try:
-            Origin.at(value)
-        except BadUrlError:
-            raise refuse(value, key, accepted) from None
-        return str(value)
-
-
-@dataclass(frozen=True)
-class OriginEntry:
-    """An entry of `allowed_hosts`."""
-
-    def read(self, value: Any, key: str) -> OriginPattern:
-        """The pattern."""
-        accepted = 'an origin such as "https://files.example:8443", or "host:port", or "host"'
-        if not isinstance(value, str):
-            raise refuse(value, key, accepted)
-        try:
-            return OriginPattern.parse(value.strip())
-        except BadUrlError as error:
-            raise ConfigError(
-                key, found=f"an entry that cannot be used ({error})", accepted=accepted
-            ) from None
-
-
-@dataclass(frozen=True)
-class Specifier:
-    """A PEP 440 version specifier such as `>=1,<2`; empty for any version."""
-
-    def read(self, value: Any, key: str) -> str:
-        """The specifier's text."""
-        accepted = 'a PEP 440 version specifier such as ">=1,<2"'
-        if not isinstance(value, str):
-            raise refuse(value, key, accepted)
-        try:
-            SpecifierSet(value)
-        except InvalidSpecifier:
-            raise refuse(value, key, accepted) from None
-        return str(value)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import msgspec
 
 from locum.core.errors import ConfigError
 
-from .settings_rules import EnvText, Rule, found, plain, refuse
+from .settings_rules import Rule, found, from_variable, plain, refuse
 
 __all__ = ["Table", "Tagged", "build", "read_fields"]
 
@@ -53,8 +53,8 @@ def read_fields(struct: type[msgspec.Struct], table: Any, key: str) -> dict[str,
 def _unknown(path: str, name: str, value: Any, known: list[str]) -> ConfigError:
     near = difflib.get_close_matches(name, known, n=1)
     hint = f" (is {near[0]} meant?)" if near else ""
-    origin = f" in {value.name}" if isinstance(value, EnvText) else ""
-    return ConfigError(path, found=f"an unknown key{origin}{hint}", accepted=", ".join(known))
+    said = f"an unknown key{from_variable(value)}{hint}"
+    return ConfigError(path, found=said, accepted=", ".join(known))
 
 
 def build(struct: type[S], values: Mapping[str, Any], key: str) -> S:
