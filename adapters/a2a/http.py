@@ -10,7 +10,8 @@ from a2a.utils.constants import PROTOCOL_VERSION_1_0, VERSION_HEADER
 
 from ..settings import Settings
 from .budget import Budget
-from .credentials import QUERY_KEYS, Credentials
+from .credential_kinds import QUERY_KEYS
+from .credentials import Credentials
 from .notes import WireLimits
 from .pool import Guard, open_pool
 from .wire import WireClient, WireTransport

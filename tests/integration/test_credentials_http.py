@@ -15,7 +15,8 @@ import httpx
 import pytest
 
 from locum.adapters.a2a.budget import Budget
-from locum.adapters.a2a.credentials import CustomCredentials, credentials_for
+from locum.adapters.a2a.credential_kinds import CustomCredentials
+from locum.adapters.a2a.credentials import credentials_for
 from locum.adapters.a2a.http import open_http
 from locum.adapters.a2a.notes import WireLimits
 from locum.adapters.a2a.tls import tls_context_for
@@ -27,7 +28,7 @@ from tests.agents.raw import RawAgent
 from tests.agents.reply import Reply
 from tests.agents.seen import Seen
 
-from .certificates import Authority
+from .authority import Authority
 
 SECRET = "s3cr3t+/="
 JSON = {"content-type": "application/json"}
