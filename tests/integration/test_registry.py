@@ -161,6 +161,27 @@ async def test_slow_and_broken_agents_stop_nobody(agent: RawAgent) -> None:
         assert len(agent.calls("AgentCard")) == 1
 
 
+async def test_cards_are_fetched_concurrently(agent: RawAgent) -> None:
+    """A2: every card is asked for before the first has come."""
+    async with RawAgent() as other:
+        both = asyncio.Barrier(2)
+
+        def waits(one: RawAgent) -> Callable[[Seen, Reply], Any]:
+            async def answer(seen: Seen, reply: Reply) -> None:
+                await reply.race(both.wait())
+                await reply.play([serves(one.card)])
+
+            return answer
+
+        agent.on("AgentCard", waits(agent))
+        other.on("AgentCard", waits(other))
+        async with registry(
+            {"id": "a", "url": agent.url}, {"id": "b", "url": other.url}
+        ) as entered:
+            assert is_accepted(entered, "a")
+            assert is_accepted(entered, "b")
+
+
 async def test_a_refused_agent_is_tried_again_at_its_next_use(agent: RawAgent) -> None:
     """A2: a refusal is no verdict for ever, and never an acceptance."""
     good = agent.card
