@@ -21,6 +21,13 @@ __all__ = ["AgentProcess", "LawfulAgent", "lawful_agent"]
 
 _ROOT = Path(__file__).parents[2]
 
+_WITH_SQL = ["-m", "tests.agents.lawful"]
+# a2a-sdk imports SQLAlchemy wherever it finds it, which takes nearly as long as all the rest.
+_WITHOUT_SQL = [
+    "-c",
+    "import sys; sys.modules['sqlalchemy'] = None; from tests.agents.lawful import main; main()",
+]
+
 
 class AgentProcess:
     """An agent in a process of its own that prints a JSON line with its `url` when it is ready.
@@ -203,7 +210,8 @@ async def lawful_agent(
     `binding` is "jsonrpc", "rest" or "both"; `token` makes it ask for that bearer token, with
     `guard_card` at the card too; `store` is "memory" or "sqlite:PATH".
     """
-    command = [sys.executable, "-m", "tests.agents.lawful", "--with-parent"]
+    start = _WITHOUT_SQL if store == "memory" else _WITH_SQL
+    command = [sys.executable, *start, "--with-parent"]
     command += ["--binding", binding, "--port", str(port), "--store", store]
     command += ["--name", name, "--description", description, "--version", version]
     command += [] if streaming else ["--no-streaming"]

@@ -13,6 +13,7 @@ scripted is answered by `TaskModel`. A handler that fails makes the `async with`
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable
+from ssl import SSLContext
 from types import TracebackType
 from typing import Any, Self
 
@@ -33,6 +34,7 @@ class RawAgent(TaskModel):
 
     `card` (a dict) is served until a test changes it; options of `card_for` may be given here.
     `keep_alive` lets connections carry several requests; off, each answer closes its own.
+    With `ssl` (a server's context) it speaks HTTPS.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class RawAgent(TaskModel):
         host: str = "127.0.0.1",
         keep_alive: bool = False,
         path: str = "",
+        ssl: SSLContext | None = None,
         **card: Any,
     ) -> None:
         super().__init__()
@@ -53,6 +56,7 @@ class RawAgent(TaskModel):
         """Every request seen, in order."""
         self._card_options = card
         self._keep_alive = keep_alive
+        self._ssl = ssl
         self._scripts: dict[str, list[Any]] = {}
         self._server: asyncio.Server | None = None
         self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
@@ -63,7 +67,7 @@ class RawAgent(TaskModel):
     # Life
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, self.host, 0)
+        self._server = await asyncio.start_server(self._accept, self.host, 0, ssl=self._ssl)
         self.card = card_for(self.url, [self.binding], **self._card_options)
         return self
 
@@ -100,7 +104,8 @@ class RawAgent(TaskModel):
     def url(self) -> str:
         """The agent's URL: what goes into `[[agents]]`, and the base of its interface's URL."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}{self.path}"
+        scheme = "https" if self._ssl else "http"
+        return f"{scheme}://{host}:{self.port}{self.path}"
 
     @property
     def rpc_url(self) -> str:

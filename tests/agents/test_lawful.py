@@ -250,7 +250,7 @@ async def test_push_configs_are_kept_and_pushed_to(agent: LawfulAgent, client: C
         [one async for one in stream]
 
 
-@pytest.mark.parametrize("crash", [False, True])
+@pytest.mark.parametrize("binding, crash", [("JSONRPC", True), ("HTTP+JSON", False)])
 async def test_a_lasting_store_outlives_the_process(
     tmp_path: Path, binding: Binding, crash: bool
 ) -> None:
@@ -276,35 +276,38 @@ async def test_a_lasting_store_outlives_the_process(
             assert heard[-1].status_update.status.message.parts[0].text == "this"
 
 
-async def test_an_agent_that_can_less(binding: Binding) -> None:
+async def test_an_agent_that_can_less() -> None:
     """Peers: without streaming and push the SDK refuses both, and a send answers at once."""
-    async with (
-        lawful_agent(streaming=False, push=False, name="Less") as agent,
-        plain_client(agent.url, binding) as client,
-    ):
-        request = send_request("[[ work; hang ]]")
-        request.configuration.return_immediately = True
-        (answer,) = [one async for one in client.send_message(request)]
-        assert answer.task.status.state == TaskState.TASK_STATE_SUBMITTED
-        with pytest.raises(PushNotificationNotSupportedError):
-            await client.create_task_push_notification_config(
-                TaskPushNotificationConfig(task_id=answer.task.id, id="x", url="http://x")
-            )
-        with pytest.raises(TaskNotFoundError):
-            await client.get_task(GetTaskRequest(id="another"))
+    async with lawful_agent(streaming=False, push=False, name="Less") as agent:
+        for binding in BINDINGS:
+            async with plain_client(agent.url, binding) as client:
+                request = send_request("[[ work; hang ]]")
+                request.configuration.return_immediately = True
+                (answer,) = [one async for one in client.send_message(request)]
+                assert answer.task.status.state == TaskState.TASK_STATE_SUBMITTED
+                config = TaskPushNotificationConfig(task_id=answer.task.id, id="x", url="http://x")
+                with pytest.raises(PushNotificationNotSupportedError):
+                    await client.create_task_push_notification_config(config)
+                with pytest.raises(TaskNotFoundError):
+                    await client.get_task(GetTaskRequest(id="another"))
         assert await agent.stop() == 0
 
 
-async def test_a_guarded_agent(binding: Binding) -> None:
+async def test_a_guarded_agent() -> None:
     """Peers: a bearer token is asked for, at the card too when told so."""
     async with lawful_agent(token="open sesame", guard_card=True, extensions=["urn:x"]) as agent:
+        headers = {"Authorization": "Bearer open sesame"}
         async with httpx.AsyncClient(trust_env=False) as http:
-            refused = await http.get(f"{agent.url}/.well-known/agent-card.json")
+            card = f"{agent.url}/.well-known/agent-card.json"
+            refused = await http.get(card)
             assert refused.status_code == 401
             assert refused.headers["www-authenticate"].startswith("Bearer")
-        headers = {"Authorization": "Bearer open sesame"}
-        async with plain_client(agent.url, binding, headers=headers) as client:
-            assert states(await _hear(client, "hello"))[-1] == "COMPLETED"
+            told = (await http.get(card, headers=headers)).json()
+            assert told["capabilities"]["extensions"] == [{"uri": "urn:x"}]
+            assert told["securityRequirements"] == [{"schemes": {"bearer": {}}}]
+        for binding in BINDINGS:
+            async with plain_client(agent.url, binding, headers=headers) as client:
+                assert states(await _hear(client, "hello"))[-1] == "COMPLETED"
 
 
 async def test_a_wait_in_vain_says_what_was_seen(agent: LawfulAgent) -> None:
