@@ -250,6 +250,7 @@ async def test_push_configs_are_kept_and_pushed_to(agent: LawfulAgent, client: C
         [one async for one in stream]
 
 
+@pytest.mark.timeout(180)  # two processes are started, one after the other
 @pytest.mark.parametrize("binding, crash", [("JSONRPC", True), ("HTTP+JSON", False)])
 async def test_a_lasting_store_outlives_the_process(
     tmp_path: Path, binding: Binding, crash: bool
