@@ -25,7 +25,7 @@ from locum.core.errors import (
     SubTaskNotFoundError,
     SubTasksUnresolvedError,
 )
-from locum.core.events import Created, Envelope, Event, Follows
+from locum.core.events import Created, Envelope, Event, Follows, Resolved
 from locum.core.lifecycle import A2AState
 from locum.core.report import Part
 from locum.core.times import add_seconds, to_text
@@ -85,6 +85,8 @@ class Harness:
         self._random = random or Random()  # noqa: S311 - jitter, not secrets
         self._self_agent: SelfAgent | None = None
         self._signals = Signals()
+        self._parents: dict[str, str] = {}
+        """The parents of the open sub-tasks, by sub-task id: whose feed an event belongs to."""
         self._stack = AsyncExitStack()
         self._closing = asyncio.Event()
         self._journal: Journal
@@ -110,6 +112,7 @@ class Harness:
             )
             self._supervisor = await stack.enter_async_context(Supervisor(office))
             async for slot in self._journal.views.open_slots():
+                self._parents[slot.id] = slot.parent_id
                 self._supervisor.recover(slot.id, slot.parent_id, slot.agent, slot.deadline)
             stack.callback(self.stop_waiting)
             self._stack = stack.pop_all()
@@ -154,9 +157,18 @@ class Harness:
         for _, event in events:
             self._signals.send(event.sub_task_id)
             if isinstance(event, Created):
-                self._signals.send(_parent_key(event.parent_id))
-            elif (desk := self._supervisor.desk(event.sub_task_id)) is not None:
-                self._signals.send(_parent_key(desk.parent_id))
+                self._parents[event.sub_task_id] = event.parent_id
+            if (parent_id := self._parent_of(event.sub_task_id)) is not None:
+                self._signals.send(_parent_key(parent_id))
+            if isinstance(event, Resolved):
+                self._parents.pop(event.sub_task_id, None)
+
+    def _parent_of(self, sub_task_id: str) -> str | None:
+        # At its end a sub-task's desk may be gone before its last event is shown.
+        if (parent_id := self._parents.get(sub_task_id)) is not None:
+            return parent_id
+        desk = self._supervisor.desk(sub_task_id)
+        return None if desk is None else desk.parent_id
 
     # --- delegating
 
