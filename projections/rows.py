@@ -13,7 +13,7 @@ from locum.core.errors import HistoryError
 from locum.core.events import Created, Event, Linked, Parked, PushRevoked, Resolved, Woken
 from locum.core.lifecycle import A2AState
 from locum.core.report import Artifact, Part
-from locum.core.subtask import SubTask
+from locum.core.subtask import PushConfig, SubTask
 
 __all__ = ["SubTaskRow", "part_to_json", "row_after", "row_of", "row_to_json"]
 
@@ -46,8 +46,10 @@ class SubTaskRow(Struct, frozen=True, kw_only=True):
     deadline: str | None = None
     fallback: str | None = None
     """What a push watch turns into when its config is refused."""
-    push_config_id: str | None = None
-    """A push config that the agent may still hold."""
+    push: PushConfig | None = None
+    """The push config that the agent may still hold."""
+    stale_pushes: tuple[PushConfig, ...] = ()
+    """Earlier ones, on tasks that the agent moved on from (C13)."""
 
     @property
     def is_unresolved(self) -> bool:
@@ -55,9 +57,14 @@ class SubTaskRow(Struct, frozen=True, kw_only=True):
         return not self.state.is_terminal
 
     @property
+    def has_push(self) -> bool:
+        """True while the agent may still hold a push config of ours."""
+        return self.push is not None or bool(self.stale_pushes)
+
+    @property
     def is_open(self) -> bool:
         """True while there may be something left to do: unresolved, or a push config to delete."""
-        return self.is_unresolved or self.push_config_id is not None
+        return self.is_unresolved or self.has_push
 
 
 def row_after(row: SubTaskRow | None, event: Event) -> SubTaskRow:
@@ -115,36 +122,55 @@ def _changes(
 ) -> dict[str, Any]:
     match event:
         case Linked():
+            moved: dict[str, Any] = {"watch": None, "fallback": None} if event.replaces else {}
             return {
                 "remote_task_id": event.remote_task_id,
                 "context_id": event.context_id or row.context_id,
                 "state": event.state,
+                **moved,
             }
         case Parked():
             return {
                 "state": event.state,
                 "text": event.text,
+                "context_id": event.context_id or row.context_id,
                 "watch": event.watch.mode,
                 "fallback": event.watch.fallback,
-                "push_config_id": event.watch.config_id or row.push_config_id,
+                **_pushes(row, event),
             }
         case Woken():
-            # A reply is the parent's words, not the agent's.
-            text = "" if event.message_id is not None else event.text
-            return {"state": A2AState.WORKING, "text": text, "watch": None, "fallback": None}
+            return {
+                "state": A2AState.WORKING,
+                # A reply is the parent's words, not the agent's.
+                "text": "" if event.message_id is not None else event.text,
+                "context_id": event.context_id or row.context_id,
+                "watch": None,
+                "fallback": None,
+            }
         case Resolved():
             return {
                 "state": event.state,
                 "text": event.text,
                 "artifacts": event.artifacts,
+                "context_id": event.context_id or row.context_id,
                 "watch": None,
                 "fallback": None,
             }
         case PushRevoked():
-            watch = row.fallback if row.watch == "push" else row.watch
-            return {"push_config_id": None, "watch": watch}
+            revoked = PushConfig(config_id=event.config_id, remote_task_id=event.remote_task_id)
+            if revoked in row.stale_pushes:
+                return {"stale_pushes": tuple(c for c in row.stale_pushes if c != revoked)}
+            return {"push": None, "watch": row.fallback if row.watch == "push" else row.watch}
         case _ as never:
             assert_never(never)
+
+
+def _pushes(row: SubTaskRow, event: Parked) -> dict[str, Any]:
+    if not event.watch.config_id:
+        return {}
+    push = PushConfig(config_id=event.watch.config_id, remote_task_id=row.remote_task_id)
+    known = row.stale_pushes if row.push is None else (*row.stale_pushes, row.push)
+    return {"push": push, "stale_pushes": tuple(config for config in known if config != push)}
 
 
 def row_of(sub_task: SubTask) -> SubTaskRow:
@@ -169,7 +195,8 @@ def row_of(sub_task: SubTask) -> SubTaskRow:
         artifacts=sub_task.artifacts,
         deadline=sub_task.deadline,
         fallback=watch.fallback if watch else None,
-        push_config_id=sub_task.push_config_id,
+        push=sub_task.push_configs[-1] if sub_task.push_config_id else None,
+        stale_pushes=sub_task.stale_pushes,
     )
 
 

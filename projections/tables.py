@@ -279,5 +279,5 @@ def _columns(row: SubTaskRow) -> tuple[Any, ...]:
         int(row.is_open),
         row.watch,
         row.deadline,
-        int(row.push_config_id is not None),
+        int(row.has_push),
     )

@@ -248,10 +248,11 @@ class Journal:
                 projector.take(events)
                 if projector.position < reach:
                     projector.catch_up()
-        except LocumError as error:
+        except Exception as error:
             # The events are on disk; they are projected with the next ones, or at the next start.
             log.exception("the projections could not be brought up to date")
-            self._post(self.views.fail, error.message, error.code)
+            code = error.code if isinstance(error, LocumError) else "store.failed"
+            self._post(self.views.fail, f"The views are behind the log: {error}", code)
             return
         if events or reach:
             self._writer.recorded = []
@@ -260,7 +261,7 @@ class Journal:
     def _do(self, job: _Job) -> None:
         try:
             result = job.do()
-        except LocumError as error:
+        except Exception as error:  # noqa: BLE001 - it is the caller's, and the thread lives on
             self._post(_tell, [(job.future, error)])
         else:
             self._post(_tell, [(job.future, result)])
