@@ -1,0 +1,43 @@
+"""Every rule of docs/rules.md has a test that names it, and no test names a rule there is not."""
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FIRST = re.compile(r"^([A-K]\d{1,2})\b")
+
+
+def _rules() -> set[str]:
+    listed = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+    return set(re.findall(r"^\| ([A-K]\d{1,2}) \|", listed, re.MULTILINE))
+
+
+def _named() -> dict[str, set[str]]:
+    """The rule id that each test's docstring begins with, and where it stands."""
+    named: dict[str, set[str]] = defaultdict(set)
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                first = FIRST.match(ast.get_docstring(node) or "")
+                if first and node.name.lower().startswith("test"):
+                    named[first.group(1)].add(f"{path.relative_to(ROOT)}:{node.lineno}")
+    return named
+
+
+NAMED = _named()
+
+
+@pytest.mark.parametrize("rule", sorted(_rules(), key=lambda id_: (id_[0], int(id_[1:]))))
+def test_every_rule_has_a_test(rule: str) -> None:
+    """H1: a promise that no test names is not kept for long."""
+    assert NAMED[rule], f"no test's docstring begins with {rule}"
+
+
+def test_no_test_names_a_rule_that_there_is_not() -> None:
+    """H1: a docstring that begins with an id names a rule of the list."""
+    unknown = {rule: sorted(where) for rule, where in NAMED.items() if rule not in _rules()}
+    assert not unknown
