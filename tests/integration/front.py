@@ -81,20 +81,30 @@ async def front(
 
 
 async def raw_answer(url: str, request: bytes, *, pause: float = 0.0, pieces: int = 1) -> bytes:
-    """Send bytes as they are, in `pieces` with a `pause` between; all that comes back."""
+    """Send bytes as they are, in `pieces` with a `pause` between; all that comes back.
+
+    A server that stops reading and hangs up is an answer like another one.
+    """
     host, _, port = url.removeprefix("http://").partition(":")
     reader, writer = await asyncio.open_connection(host, int(port))
+    size = -(-len(request) // pieces)
+
+    async def send() -> None:
+        for start in range(0, len(request), size):
+            writer.write(request[start : start + size])
+            await writer.drain()
+            await asyncio.sleep(pause)
+
+    said = b""
+    sending = asyncio.create_task(send())
     try:
-        size = max(1, len(request) // pieces)
-        with contextlib.suppress(ConnectionError):
-            for start in range(0, len(request), size):
-                writer.write(request[start : start + size])
-                await writer.drain()
-                if pause:
-                    await asyncio.sleep(pause)
         async with asyncio.timeout(20):
-            return await reader.read(-1)
+            while more := await reader.read(65536):
+                said += more
+    except ConnectionError:
+        pass  # what was said before counts
     finally:
+        sending.cancel()
         writer.close()
-        with contextlib.suppress(ConnectionError):
-            await writer.wait_closed()
+        await asyncio.gather(sending, writer.wait_closed(), return_exceptions=True)
+    return said
