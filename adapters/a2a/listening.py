@@ -27,7 +27,6 @@ class Listener:
 
         Raises RemoteCallError.
         """
-        oddities: tuple[str, ...] = ()
         while True:
             with self._call.errors():
                 event = await self._stream.next(self._timeout)
@@ -36,5 +35,4 @@ class Listener:
                 return None
             payload = unwrap(event)
             if payload is not None:
-                return self._asked.check(heard(payload, (*oddities, *self._call.oddities())))
-            oddities += self._call.oddities("sse.no_payload")
+                return self._asked.check(heard(payload, self._call.oddities()))

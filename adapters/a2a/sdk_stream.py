@@ -29,10 +29,9 @@ class SdkStream:
     """
 
     def __init__(self, stream: AsyncIterator[StreamResponse], notes: CallNotes) -> None:
-        # What the SDK types as an iterator is a generator; an unstarted one has to be closed.
-        self._stream: Any = stream
+        # An event comes in the wrapper that `ReadToTheEnd` has put it in.
+        self._stream: AsyncIterator[Any] = stream
         self._notes = notes
-        self._is_started = False
 
     async def next(self, timeout: float | None = None) -> StreamResponse | None:
         """The next event, None at the stream's end.
@@ -40,7 +39,6 @@ class SdkStream:
         Raises TimeoutError after `timeout` seconds, which ends the stream, and whatever the SDK and
         the wire raise.
         """
-        self._is_started = True
         token = CALL.set(self._notes)
         try:
             async with asyncio.timeout(timeout):
@@ -58,9 +56,6 @@ class SdkStream:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if not self._is_started:
-            await self._stream.aclose()
-            return
         token = CALL.set(self._notes)
         try:
             async with asyncio.timeout(0):

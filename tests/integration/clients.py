@@ -33,7 +33,7 @@ def brief(message_id: str = "m-1", goal: str = "Count the red chairs", **more: A
 async def client_for(
     card: Json, interface: Interface, **options: Any
 ) -> AsyncIterator[AgentClient]:
-    """A client for the agent of `card`; `options` are AgentClient's, and `budget`."""
+    """A client for the agent of `card`; `options` are AgentClient's, `budget` and `auth`."""
     limits = WireLimits()
     transport = WireTransport(open_pool(limits=limits), limits, options.pop("budget", Budget()))
     given: dict[str, Any] = {
@@ -46,6 +46,7 @@ async def client_for(
         headers={"A2A-Version": "1.0"},
         timeout=httpx.Timeout(10, read=None),
         trust_env=False,
+        auth=options.pop("auth", None),
     ) as http:
         yield AgentClient(
             card=ParseDict(card, AgentCard()), interface=interface, http=http, **given | options

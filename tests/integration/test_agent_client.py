@@ -3,11 +3,12 @@
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any
 
+import httpx
 import pytest
 from opentelemetry import trace
 
@@ -144,6 +145,71 @@ async def test_a_call_joins_the_trace_around_it(agent: RawAgent) -> None:
     assert "baggage" not in seen.headers
 
 
+class SpanOfTest(trace.NonRecordingSpan):
+    """A span that tells what was put into it."""
+
+    def __init__(self, name: str, attributes: Any) -> None:
+        super().__init__(trace.SpanContext(1, 2, is_remote=False))
+        self.said: list[Any] = [name, dict(attributes)]
+        self.is_over = False
+
+    def set_status(self, status: Any, description: str | None = None) -> None:
+        self.said.append((status.status_code.name, status.description, description))
+
+    def record_exception(self, *args: Any, **more: Any) -> None:
+        self.said.append((args, more))
+
+    def end(self, end_time: int | None = None) -> None:
+        self.is_over = True
+
+
+class TracerOfTest(trace.NoOpTracer):
+    """Keeps the spans that it starts."""
+
+    def __init__(self) -> None:
+        self.spans: list[SpanOfTest] = []
+
+    def start_span(self, name: str, *args: Any, attributes: Any = None, **more: Any) -> trace.Span:
+        self.spans.append(SpanOfTest(name, attributes))
+        return self.spans[-1]
+
+
+async def test_a_span_holds_no_words(agent: RawAgent, monkeypatch: pytest.MonkeyPatch) -> None:
+    """G8, C9: each call has one span, ended with it, with ids and a code but nothing that was said."""
+    tracer = TracerOfTest()
+    monkeypatch.setattr("locum.adapters.a2a.tracing._TRACER", tracer)
+    agent.on("CreateTaskPushNotificationConfig", ERR(-32602, f"I do not like {TOKEN}"))
+    async with client_of(agent, tracing=True) as client:
+        async with aclosing(client.send(brief(goal="a secret plan"))) as stream:
+            await anext(stream)
+            assert not tracer.spans[0].is_over
+        with pytest.raises(RemoteCallError):
+            await client.create_push("t1", **PUSH)
+    assert all(span.is_over for span in tracer.spans)
+    assert [span.said for span in tracer.spans] == [
+        [
+            "a2a SendStreamingMessage",
+            {"locum.agent": "peer", "locum.remote_task": "", "rpc.method": "SendStreamingMessage"},
+        ],
+        [
+            "a2a CreateTaskPushNotificationConfig",
+            {
+                "locum.agent": "peer",
+                "locum.remote_task": "t1",
+                "rpc.method": "CreateTaskPushNotificationConfig",
+            },
+            ("ERROR", "remote.refused", None),
+        ],
+    ]
+
+
+async def test_nobody_is_named_when_nobody_is_set(agent: RawAgent) -> None:
+    """C9: without a participant there is no empty header."""
+    async with client_of(agent, participant_id="") as client:
+        await client.get("t1")
+    assert "x-participant-id" not in agent.calls()[0].headers
+
+
 # Where the calls go
 
 
@@ -226,13 +292,14 @@ async def test_an_answer_about_another_task_is_an_error(
 
 async def test_a_task_without_an_id_is_the_asked_one(agent: RawAgent, client: AgentClient) -> None:
     """K3, K2: a task that says its state is read as the one asked for; one that says nothing not."""
-    agent.on("GetTask", T("WORKING", id=""), {"artifacts": []})
+    agent.on("GetTask", T("WORKING", id=""), T("DREAMING", id=""), {"artifacts": []})
     heard = await client.get("t1")
     assert heard.report.remote_task_id == "t1"
     assert "task.id_missing" in heard.report.anomalies
-    with pytest.raises(RemoteCallError) as caught:
-        await client.get("t1")
-    assert (caught.value.code, caught.value.kind) == ("remote.malformed", "in_doubt")
+    for _ in range(2):
+        with pytest.raises(RemoteCallError) as caught:
+            await client.get("t1")
+        assert (caught.value.code, caught.value.kind) == ("remote.malformed", "in_doubt")
 
 
 async def test_a_task_that_is_not_known(agent: RawAgent, client: AgentClient) -> None:
@@ -336,6 +403,24 @@ async def test_an_agent_that_is_not_there(agent: RawAgent, client: AgentClient) 
         with pytest.raises(RemoteCallError) as caught:
             await call
         assert (caught.value.code, caught.value.kind) == ("remote.unreachable", "transient")
+
+
+class NoToken(httpx.Auth):
+    """Credentials that cannot be had."""
+
+    async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, Any]:
+        raise RemoteCallError("no token for you", code="remote.token_refused", kind="refused")
+        yield request
+
+
+async def test_what_is_typed_already_stays_as_it_is(agent: RawAgent) -> None:
+    """K4, G8: an error of the credentials' comes through as it is, by a call and by a stream."""
+    async with client_of(agent, auth=NoToken()) as client:
+        for call in (client.get("t1"), anext(client.send(brief()))):
+            with pytest.raises(RemoteCallError, match="no token for you") as caught:
+                await call
+            assert caught.value.code == "remote.token_refused"
+    assert agent.calls() == []
 
 
 # Repairs
@@ -443,11 +528,10 @@ async def test_the_push_token_is_in_no_error_and_no_log(
     for _ in range(4):
         with pytest.raises(RemoteCallError) as caught:
             await client.create_push("t1", **PUSH)
-        error: BaseException | None = caught.value
-        assert TOKEN not in f"{error!r} {caught.value.detail} {caught.value.message}"
-        assert caught.value.__cause__ is None
-        assert caught.value.__suppress_context__
-    await client.create_push("t2", **PUSH) if "t2" in agent.tasks else None
+        error = caught.value
+        assert TOKEN not in f"{error!r} {error} {error.detail}"
+        assert error.__cause__ is None
+        assert error.__suppress_context__
     assert TOKEN not in caplog.text
 
 

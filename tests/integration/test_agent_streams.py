@@ -360,6 +360,21 @@ async def test_events_that_came_already_do_not_hold_it_open(
     await agent.all_closed(1)
 
 
+async def test_trouble_that_nobody_waits_for_is_not_heard(
+    agent: RawAgent, client: AgentClient, method: str
+) -> None:
+    """D11: an error that came along with the last event that was wanted does not spoil the close."""
+
+    async def all_at_once(seen: Any, reply: Any) -> None:
+        events = (EV(T("WORKING")), EV(ERR(-32603, "the hall is on fire")))
+        await reply.send(b"".join(reply.event_bytes(event) for event in events))
+        await reply.hold()
+
+    agent.on(method, all_at_once)
+    await leave_by_return(opened(client, method))
+    await agent.all_closed(1)
+
+
 async def test_a_flood_does_not_hold_it_open(
     agent: RawAgent, client: AgentClient, method: str
 ) -> None:
