@@ -39,6 +39,7 @@ __all__ = [
     "OidcAuth",
     "own_agent",
     "read_agents",
+    "read_auth",
     "read_defaults",
 ]
 
@@ -111,6 +112,12 @@ Auth = BearerAuth | ApiKeyAuth | BasicAuth | OAuth2Auth | OidcAuth | MtlsAuth
 _AUTHS: dict[str, type[Struct]] = {
     str(struct.__struct_config__.tag): struct for struct in get_args(Auth)
 }
+
+
+def read_auth(table: Any, key: str) -> tuple[Auth, ...]:
+    """The auths in one table like `[[agents]]`' `auth`, or in a list of them. Raises ConfigError."""
+    read: tuple[Any, ...] = Tagged(_AUTHS).read(table, key)
+    return read
 
 
 class AgentSettings(Struct, frozen=True, kw_only=True):

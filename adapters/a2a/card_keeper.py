@@ -159,8 +159,8 @@ class CardKeeper:
 
     def _accept(self, accepted: AcceptedCard) -> None:
         agent = self.agent
-        if agent.client is None or accepted != agent.accepted:
-            before, agent.accepted = agent.accepted, accepted
+        before, agent.accepted = agent.accepted, accepted
+        if agent.client is None or before is None or accepted.digest != before.digest:
             try:
                 agent.client = self._client_factory(agent)
             except BaseException:

@@ -70,10 +70,14 @@ async def accept_card(
 
 
 def digest_of(card: AgentCard) -> str:
-    """SHA-256 (hex) of the card as canonical JSON: the same for the same card, however written."""
-    written = json.dumps(
-        MessageToDict(card), ensure_ascii=False, sort_keys=True, separators=(",", ":")
-    )
+    """SHA-256 (hex) of the card as canonical JSON: the same for the same card, however written.
+
+    The signatures are left out, as they are in what they sign: some agents sign anew for every
+    request, and the card is the same all the same.
+    """
+    fields = MessageToDict(card)
+    fields.pop("signatures", None)
+    written = json.dumps(fields, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(written.encode()).hexdigest()
 
 

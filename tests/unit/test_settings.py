@@ -14,7 +14,9 @@ from locum.adapters.settings_agents import (
     MtlsAuth,
     OAuth2Auth,
     OidcAuth,
+    read_auth,
 )
+from locum.core.errors import ConfigError
 
 from .configured import AGENT, agent
 
@@ -165,6 +167,14 @@ def test_a_file_with_every_key_is_read(tmp_path: Path) -> None:
 def test_auth_of_each_type_is_read(table: dict[str, Any], read: object) -> None:
     """API: `auth` is a table of one of six types."""
     assert Settings.from_mapping(agent(auth=table)).agents[0].auth == (read,)
+
+
+def test_auth_is_read_by_itself() -> None:
+    """API: the explicit client takes the same table as `auth` does."""
+    table = {"type": "bearer", "token_env": "T"}
+    assert read_auth(table, "credentials") == (BearerAuth(token_env="T"),)
+    with pytest.raises(ConfigError, match=r"credentials\.type"):
+        read_auth({}, "credentials")
 
 
 def test_two_credentials_can_go_together() -> None:
