@@ -409,8 +409,10 @@ class NoToken(httpx.Auth):
     """Credentials that cannot be had."""
 
     async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, Any]:
+        yield await self.signed(request)
+
+    async def signed(self, request: httpx.Request) -> httpx.Request:
         raise RemoteCallError("no token for you", code="remote.token_refused", kind="refused")
-        yield request
 
 
 async def test_what_is_typed_already_stays_as_it_is(agent: RawAgent) -> None:
