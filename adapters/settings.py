@@ -26,7 +26,6 @@ from .settings_rules import (
     Size,
     Text,
     Whole,
-    found,
 )
 from .settings_sources import overlay, read_toml
 from .settings_tables import build, read_fields
@@ -76,9 +75,9 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
 class StoreSettings(Struct, frozen=True, kw_only=True):
     """`[store]`: where the record is kept."""
 
-    url: Annotated[str, Text(f"sqlite:///<path> or {_MEMORY}", pattern=r"sqlite:///[^?#]+")] = (
-        "sqlite:///locum.db"
-    )
+    url: Annotated[
+        str, Text(f"sqlite:///<path> or {_MEMORY}", pattern=r"sqlite:///[^?#]+", secret=True)
+    ] = "sqlite:///locum.db"
     batch: Annotated[int, Whole(1, 10_000)] = 256
     """How many waiting commands are committed together at most."""
 
@@ -188,8 +187,8 @@ class Settings(Struct, frozen=True, kw_only=True):
             sections["card"] = build(CardSettings, values, "card")
         for name, value in merged.items():
             known = ", ".join([*_SECTIONS, "agents_defaults", "agents", "card"])
-            said = "an unknown section" if isinstance(value, Mapping) else found(value)
-            raise ConfigError(str(name), found=said, accepted=known)
+            what = "section" if isinstance(value, Mapping) else "key outside of any section"
+            raise ConfigError(str(name), found=f"an unknown {what}", accepted=known)
         settings = cls(**sections)
         settings._check()
         return settings

@@ -63,7 +63,9 @@ class BearerAuth(Struct, frozen=True, kw_only=True, tag="bearer"):
 class ApiKeyAuth(Struct, frozen=True, kw_only=True, tag="api_key"):
     """A key in a header, in the query or in a cookie."""
 
-    name: Annotated[str, Text("the key's name", r"[!#$%&'*+.^_`|~0-9A-Za-z\[\]-]+", most=200)]
+    name: Annotated[
+        str, Text("the key's name", r"[!#$%&'*+.^_`|~0-9A-Za-z\[\]-]+", 200, secret=True)
+    ]
     in_: Annotated[Literal["header", "query", "cookie"], OneOf(("header", "query", "cookie"))] = (
         "header"
     )

@@ -23,7 +23,7 @@ from .configured import AGENT, agent, refused
         ({"server": {"host": "a b"}}, "server.host", "'a b'", "IP address"),
         ({"server": {"base_url": "/x"}}, "server.base_url", "relative", "https://"),
         ({"server": 5}, "server", "not shown", "a table"),
-        ({"store": {"url": "postgres://x"}}, "store.url", "'postgres://x'", "sqlite:///"),
+        ({"store": {"url": "postgres://x"}}, "store.url", "not shown", "sqlite:///"),
         ({"standin": {"quiet_check": "60"}}, "standin.quiet_check", "'60'", '"60s"'),
         ({"standin": {"quiet_check": "60 parsecs"}}, "standin.quiet_check", "parsecs", '"5m"'),
         ({"standin": {"quiet_check": 0}}, "standin.quiet_check", "number 0", "at least"),
@@ -110,6 +110,10 @@ def test_secrets_are_neither_shown_nor_echoed() -> None:
     assert not settings.server.api_token.matches("s3cr3t-tokem")
     for tables in (
         {"server": {"api_token": "s3cr3t\n"}},
+        {"api_token": "s3cr3t"},
+        {"server": {"token": "s3cr3t"}},
+        {"store": {"url": "postgres://user:s3cr3t@host/db"}},
+        agent(auth={"type": "api_key", "name": "s3cr3t 1", "value_env": "K"}),
         {"server": {"api_token": ["s3cr3t"]}},
         agent(auth="s3cr3t"),
         agent(auth={"type": "bearer", "token": "s3cr3t"}),
