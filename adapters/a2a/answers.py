@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from .parts import mend_text
-from .repair import Json, mend_frame, mend_task, payload_of
+from .repair import Json, mend_frame, mend_task, payload_of, with_known_names
 
 __all__ = ["NOTHING", "NoResultError", "enveloped", "error_in", "mend_answer", "result_in"]
 
@@ -88,9 +88,8 @@ def result_in(value: Any, *, rpc: bool, odd: list[str]) -> Any:
     """
     if value is NOTHING:
         raise NoResultError("the answer is empty")
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
-        odd.append("json.batch")
-        value = value[0]
+    if isinstance(value, list) and any(isinstance(one, dict) and "jsonrpc" in one for one in value):
+        value = _out_of_list(value, odd)
     if not isinstance(value, dict):
         return value
     if "jsonrpc" in value or (rpc and "result" in value):
@@ -101,6 +100,13 @@ def result_in(value: Any, *, rpc: bool, odd: list[str]) -> Any:
         return value["result"]
     if rpc:
         odd.append("json.no_envelope")
+    return value
+
+
+def _out_of_list(value: Any, odd: list[str]) -> Any:
+    if isinstance(value, list) and len(value) == 1:
+        odd.append("json.batch")
+        return value[0]
     return value
 
 
@@ -120,7 +126,7 @@ def mend_answer(method: str, result: Any, asked: Json, odd: list[str]) -> Any:
 
 def _sent(result: Any, asked: Json, odd: list[str]) -> Json:
     """SendMessage: `{"task": …}` or `{"message": …}`."""
-    frame = mend_frame(result, odd)
+    frame = mend_frame(_out_of_list(result, odd), odd)
     if frame is None:
         raise NoResultError("the answer is neither a task nor a message")
     if "task" in frame or "message" in frame:
@@ -141,6 +147,7 @@ def _task_of(frame: Json) -> Json:
 
 def _task(result: Any, asked: Json, odd: list[str]) -> Json:
     """GetTask, CancelTask: a bare Task."""
+    result = _out_of_list(result, odd)
     if not isinstance(result, dict):
         raise NoResultError("the answer is no task")
     if "id" in result or ("status" in result and "taskId" not in result):
@@ -164,7 +171,7 @@ def _tasks(result: Any, asked: Json, odd: list[str]) -> Json:
         result = {"tasks": result or []}
     if not isinstance(result, dict):
         raise NoResultError("the answer is no list of tasks")
-    page = dict(result)
+    page = with_known_names(result)
     tasks = page.get("tasks")
     if tasks is None:
         if "tasks" in page:
@@ -270,7 +277,7 @@ def _without_nulls(value: Any, odd: list[str]) -> Any:
     # What an extension's `params` and a signature's `header` hold is theirs, nulls included.
     return {
         name: item if name in ("params", "header") else _without_nulls(item, odd)
-        for name, item in value.items()
+        for name, item in with_known_names(value).items()
         if item is not None
     }
 

@@ -45,8 +45,8 @@ class RedirectRefusedError(WireError):
 class TooLargeError(WireError):
     """An answer or a part of it is over its limit (J3)."""
 
-    def __init__(self, what: str, limit: int) -> None:
-        super().__init__(f"{what} is over the limit of {limit} bytes")
+    def __init__(self, what: str, limit: int, unit: str = "bytes") -> None:
+        super().__init__(f"{what} is over the limit of {limit} {unit}")
         self.limit = limit
 
 
@@ -238,9 +238,9 @@ def _bounded(data: Any) -> Any:
     return data if len(text) <= _DATA_LIMIT else text[:_DATA_LIMIT] + "…"
 
 
-_URL_TAIL: Final = re.compile(r"(https?://)(?:[^\s/?#'\"@]*@)?([^\s?#'\"]*)[?#][^\s'\"]*")
+_URL: Final = re.compile(r"(https?://)(?:[^\s/?#'\"@]*@)?([^\s?#'\"]*)(?:[?#][^\s'\"]*)?")
 
 
 def _without_queries(text: str) -> str:
     """The text, its URLs without credentials, query and fragment: a key may be in there (G8)."""
-    return _URL_TAIL.sub(r"\1\2", text)
+    return _URL.sub(r"\1\2", text)

@@ -12,7 +12,15 @@ from typing import Any, Final
 from .parts import mend_metadata, mend_parts, mend_text, plain_text
 from .shapes import is_time
 
-__all__ = ["Json", "mend_artifact", "mend_frame", "mend_message", "mend_task", "payload_of"]
+__all__ = [
+    "Json",
+    "mend_artifact",
+    "mend_frame",
+    "mend_message",
+    "mend_task",
+    "payload_of",
+    "with_known_names",
+]
 
 Json = dict[str, Any]
 
@@ -31,7 +39,8 @@ _STATE_COUNT: Final = 9
 _ROLES: Final = {"user": "ROLE_USER", "agent": "ROLE_AGENT", "unspecified": "ROLE_UNSPECIFIED"}
 _ROLE_COUNT: Final = 3
 _NO_LETTERS: Final = re.compile("[^a-z]")
-_EXTENSION_NAME: Final = re.compile(r"\[[a-zA-Z0-9._]*\]")
+# Names that protobuf takes for an extension's, or that make it fail in an uncouth way.
+_UNUSABLE_NAME: Final = re.compile("\\[[a-zA-Z0-9._]*\\]|.*?[\x00\ud800-\udfff]", re.DOTALL)
 
 _KINDS: Final = {
     "task": "task",
@@ -64,7 +73,7 @@ def mend_frame(value: Any, odd: list[str]) -> Json | None:
 
 def payload_of(value: Json, odd: list[str]) -> tuple[str | None, Json]:
     """The payload's name in the frame, and the payload, found in whatever frame it stands in."""
-    value = _known(value)
+    value = with_known_names(value)
     if "msg" in value and "message" not in value:
         value["message"] = value.pop("msg")
     framed = [name for name in _PAYLOADS if isinstance(value.get(name), dict)]
@@ -95,7 +104,7 @@ def _shape(value: Json) -> str | None:
 
 def mend_task(value: Json, odd: list[str]) -> Json:
     """A Task."""
-    task = _known(value)
+    task = with_known_names(value)
     _texts(task, ("id", "contextId"), odd)
     if "status" in task:
         task["status"] = _mend_status(task["status"], odd)
@@ -107,7 +116,7 @@ def mend_task(value: Json, odd: list[str]) -> Json:
 
 def mend_message(value: Json, odd: list[str]) -> Json:
     """A Message."""
-    message = _known(value)
+    message = with_known_names(value)
     if "parts" not in message and isinstance(message.get("content"), list):
         # As the drafts of 1.0 spelled it.
         odd.append("json.part_legacy")
@@ -124,7 +133,7 @@ def mend_message(value: Json, odd: list[str]) -> Json:
 
 def mend_artifact(value: Json, odd: list[str]) -> Json:
     """An Artifact."""
-    artifact = _known(value)
+    artifact = with_known_names(value)
     _texts(artifact, ("artifactId", "name", "description"), odd)
     if "parts" in artifact:
         artifact["parts"] = mend_parts(artifact["parts"], odd)
@@ -134,7 +143,7 @@ def mend_artifact(value: Json, odd: list[str]) -> Json:
 
 
 def _mend_status_update(value: Json, odd: list[str]) -> Json:
-    update = _known(value)
+    update = with_known_names(value)
     _texts(update, ("taskId", "contextId"), odd)
     if "status" in update:
         update["status"] = _mend_status(update["status"], odd)
@@ -143,7 +152,7 @@ def _mend_status_update(value: Json, odd: list[str]) -> Json:
 
 
 def _mend_artifact_update(value: Json, odd: list[str]) -> Json:
-    update = _known(value)
+    update = with_known_names(value)
     _texts(update, ("taskId", "contextId"), odd)
     artifact = update.get("artifact")
     if isinstance(artifact, dict):
@@ -166,7 +175,7 @@ def _mend_status(value: Any, odd: list[str]) -> Json | None:
         if value is not None:
             odd.append("json.wrong_type")
         return None
-    status = _known(value)
+    status = with_known_names(value)
     if "state" in status:
         status["state"] = _state(status["state"], odd)
     message = status.get("message")
@@ -270,10 +279,10 @@ def _objects(
     holder[name] = mended
 
 
-def _known(value: Json) -> Json:
-    """A copy whose names are 1.0's: camel case, and none that protobuf takes for an extension's."""
+def with_known_names(value: Json) -> Json:
+    """A copy whose names are 1.0's, in camel case; names that protobuf stumbles over are left out."""
     return {
         _CAMEL.get(name, name): item
         for name, item in value.items()
-        if not _EXTENSION_NAME.match(name)
+        if not _UNUSABLE_NAME.match(name)
     }

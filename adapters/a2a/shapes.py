@@ -183,7 +183,10 @@ def look(raw: bytes, method: str, *, rpc: bool) -> Frame | None:
         answer = decoder.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    return _payload(answer.result if rpc else answer)
+    seen = _payload(answer.result if rpc else answer)
+    if seen is not None and method == "SendMessage" and seen.payload not in ("task", "message"):
+        return None
+    return seen
 
 
 def _payload(result: Any) -> Frame | None:

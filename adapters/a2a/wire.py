@@ -232,7 +232,8 @@ def _answered(
     response: httpx.Response, body: bytes, asked: Asked, notes: CallNotes
 ) -> httpx.Response:
     """The result, mended where it has to be."""
-    if look(body, notes.method, rpc=asked.rpc) is not None:
+    is_card = notes.method == "AgentCard"
+    if (is_card and not body.strip()) or look(body, notes.method, rpc=asked.rpc) is not None:
         return _response(response, body)
     odd: list[str] = []
     value: Any = NOTHING
@@ -240,7 +241,7 @@ def _answered(
         try:
             value, odd = read_json(body)
         except NotJsonError:
-            if notes.method == "AgentCard":
+            if is_card:
                 return _response(response, body)  # cards.py says what is wrong with it (A4)
             raise malformed(body, notes, asked) from None
         error = error_in(value, failed=False, rpc=asked.rpc)
