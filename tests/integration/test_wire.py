@@ -1,0 +1,452 @@
+"""Streams over real sockets: whatever an agent's bytes look like, the SDK hears the same events."""
+
+import asyncio
+import json
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+from a2a.types.a2a_pb2 import StreamResponse
+
+from locum.adapters.a2a.notes import CALL
+from locum.core.errors import RemoteCallError
+
+from ..agents.frames import (
+    COMMENT,
+    CUT,
+    EOF,
+    ERR,
+    EV,
+    HOLD,
+    RST,
+    WAIT,
+    A,
+    Binding,
+    M,
+    S,
+    T,
+    data_part,
+)
+from ..agents.raw import RawAgent
+from ..agents.reply import Reply
+from ..agents.sdk import send_request, states
+from ..agents.seen import Seen
+from .wired import wired
+
+BINDINGS: list[Binding] = ["JSONRPC", "HTTP+JSON"]
+ROUND = ["WORKING", "artifact", "COMPLETED"]
+
+
+@pytest.fixture(params=BINDINGS)
+def binding(request: pytest.FixtureRequest) -> Binding:
+    """Each test runs in both bindings."""
+    chosen: Binding = request.param
+    return chosen
+
+
+def texts(heard: list[StreamResponse]) -> list[str]:
+    """The texts of the artifacts that were heard."""
+    return [part.text for one in heard for part in one.artifact_update.artifact.parts]
+
+
+async def test_a_lawful_stream_comes_through_unchanged(binding: Binding) -> None:
+    """K1, K2: where nothing is odd nothing is noted, and the notes say what went by."""
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        agent.on(
+            "SendStreamingMessage", [EV(T("WORKING")), EV(A("a", "ok")), EV(S("COMPLETED")), EOF]
+        )
+        assert states(await peer.send()) == ROUND
+        notes = peer.notes
+        assert (notes.anomalies, notes.status, notes.error) == ([], 200, None)
+        assert (notes.events, notes.ended, notes.sent, notes.answered) == (3, True, True, True)
+        assert agent.calls()[0].headers["a2a-version"] == "1.0"
+        assert agent.calls()[0].headers["accept-encoding"] == "identity"
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+async def test_line_ends_and_tiny_packets(binding: Binding, newline: str) -> None:
+    """S4, S5: every kind of line end, with one byte a packet."""
+
+    async def answer(seen: Seen, reply: Reply) -> None:
+        await reply.sse()
+        steps = [
+            EV(T("WORKING"), newline=newline),
+            EV(A("a", "ä€"), newline="\n"),
+            EV(S("COMPLETED")),
+        ]
+        for step in steps:
+            await reply.drip(reply.event_bytes(step))
+        await reply.eof()
+
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        agent.on("SendStreamingMessage", answer)
+        heard = await peer.send()
+        assert states(heard) == ROUND
+        assert texts(heard) == ["ä€"]
+        assert not peer.notes.anomalies
+
+
+async def test_what_is_no_event_is_ignored(binding: Binding) -> None:
+    """S2, S3: comments, ids with empty data and data of one space, anywhere between events."""
+    noise = [
+        COMMENT(),
+        COMMENT(""),
+        b"id: 1\ndata:\n\n",
+        b"data: \n\n",
+        b"data:  \n\n",
+        b"retry: 5\n\n",
+    ]
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        script = [
+            *noise,
+            EV(T("WORKING")),
+            *noise,
+            EV(A("a", "ok"), id="7"),
+            *noise,
+            EV(S("COMPLETED")),
+        ]
+        agent.on("SendStreamingMessage", script)
+        assert states(await peer.send()) == ROUND
+        assert peer.notes.events == 3
+        assert not peer.notes.anomalies
+
+
+async def test_pretty_json_is_joined(binding: Binding) -> None:
+    """S6: pretty-printed JSON, one `data:` a line, is joined by line feeds."""
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        script = [
+            EV(T("WORKING"), pretty=True),
+            EV(A("a", "x"), pretty=True),
+            EV(S("COMPLETED"), pretty=True),
+        ]
+        agent.on("SendStreamingMessage", script)
+        assert states(await peer.send()) == ROUND
+
+
+async def test_unicode_line_ends_inside_of_json(binding: Binding) -> None:
+    """K1: U+2028, U+2029 and U+0085 in a text are text; httpx would end a line there."""
+    text = "a\u2028b\u2029c\u0085d\u2028"
+
+    async def answer(seen: Seen, reply: Reply) -> None:
+        body: Any = A("a", text).wrapped()
+        if binding == "JSONRPC":
+            body = {"jsonrpc": "2.0", "id": seen.rpc_id, "result": body}
+        await reply.send(f"data: {json.dumps(body, ensure_ascii=False)}\n\n".encode())
+
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        agent.on("SendStreamingMessage", answer)
+        assert texts(await peer.send()) == [text]
+
+
+async def test_a_mark_before_and_no_blank_line_after(binding: Binding) -> None:
+    """K1: a byte order mark is skipped, and a last event without its blank line dispatched."""
+
+    async def answer(seen: Seen, reply: Reply) -> None:
+        await reply.send(b"\xef\xbb\xbf" + reply.event_bytes(EV(T("WORKING"))))
+        await reply.send(reply.event_bytes(EV(S("INPUT_REQUIRED"))).rstrip(b"\n"))
+
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        agent.on("SendStreamingMessage", answer)
+        assert states(await peer.send()) == ["WORKING", "INPUT_REQUIRED"]
+        assert peer.notes.anomalies == ["sse.bom", "sse.unfinished_event"]
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "Text/Event-Stream",
+        "text/event-stream; charset=latin-1",
+        None,
+        "text/plain",
+        "application/json",
+    ],
+)
+async def test_content_types(binding: Binding, content_type: str | None) -> None:
+    """K1: compared case-insensitively; a missing or wrong one is made up for by the first bytes."""
+
+    async def answer(seen: Seen, reply: Reply) -> None:
+        await reply.sse(content_type=content_type)
+        await reply.event(A("a", "ä"))
+
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        agent.on("SendStreamingMessage", answer)
+        assert texts(await peer.send()) == ["ä"]
+        declared = content_type is not None and "event-stream" in content_type.lower()
+        assert peer.notes.anomalies == ([] if declared else ["http.content_type"])
+
+
+@pytest.mark.parametrize("answer", [T("WORKING"), M("hello"), S("WORKING")], ids=["T", "M", "S"])
+async def test_plain_json_for_a_stream(binding: Binding, answer: Any) -> None:
+    """S11: a stream call that is answered by one JSON body is one event."""
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        agent.on("SendStreamingMessage", answer.wrapped(), answer, T("WORKING"))
+        for _ in range(2):
+            assert states(await peer.send()) == [
+                "message" if answer.name == "message" else "WORKING"
+            ]
+            assert "http.json_for_stream" in peer.notes.anomalies
+
+
+async def test_a_broken_event_costs_only_itself(binding: Binding) -> None:
+    """K1, K2: events without JSON, or without a payload, are skipped and noted."""
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        junk = [EV("[DONE]"), EV("ping", name="ping"), EV('{"type":"ping"}'), EV("null"), EV("{")]
+        agent.on(
+            "SendStreamingMessage", [EV(T("WORKING")), *junk, EV(A("a", "x")), EV(S("COMPLETED"))]
+        )
+        assert states(await peer.send()) == ROUND
+        assert set(peer.notes.anomalies) == {"sse.not_json", "sse.no_payload"}
+
+
+async def test_an_anomaly_is_noted_with_its_event(binding: Binding) -> None:
+    """K2: what is odd about one event is not noted while an earlier one of its packet is read."""
+    flat = {
+        "kind": "status-update",
+        "taskId": "t1",
+        "contextId": "c1",
+        "status": {"state": "completed"},
+        "final": True,
+    }
+
+    async def answer(seen: Seen, reply: Reply) -> None:
+        await reply.send(
+            b"".join(reply.event_bytes(EV(x)) for x in (T("WORKING"), S("WORKING"), flat))
+        )
+
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        agent.on("SendStreamingMessage", answer)
+        noted = [list(peer.notes.anomalies) async for _ in peer.listen(send_request("go"))]
+        assert noted == [[], [], ["json.kind_frame", "json.state_alias"]]
+        assert peer.notes.ended
+
+
+@pytest.mark.parametrize("ending", [HOLD, RST, CUT, EV(S("WORKING")), b"data: {"])
+async def test_a_terminal_event_ends_the_stream(binding: Binding, ending: Any) -> None:
+    """K5: whether or not the agent closes it; trouble after it changes nothing."""
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        agent.on("SendStreamingMessage", [EV(S("FAILED", "because")), ending])
+        assert states(await peer.send()) == ["FAILED"]
+        assert peer.notes.ended
+        await agent.all_closed()
+
+
+@pytest.mark.parametrize(
+    "said", [EV(M("hello")), EV({"task": {"id": "t1", "status": {"state": 7}}})]
+)
+async def test_other_ends_of_a_stream(binding: Binding, said: EV) -> None:
+    """K5, C5: a message is the whole answer, and a state's number is that state."""
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        agent.on("SendStreamingMessage", [said, HOLD])
+        assert len(await peer.send()) == 1
+        await agent.all_closed()
+
+
+async def test_a_parked_state_ends_nothing(binding: Binding) -> None:
+    """K5: only a terminal state ends a stream."""
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        script = [
+            EV(S("INPUT_REQUIRED")),
+            EV(S("AUTH_REQUIRED")),
+            EV(S("pondering")),
+            EV(S("WORKING")),
+            EOF,
+        ]
+        agent.on("SendStreamingMessage", script)
+        heard = ["INPUT_REQUIRED", "AUTH_REQUIRED", "UNSPECIFIED", "WORKING"]
+        assert states(await peer.send()) == heard
+        assert not peer.notes.ended
+
+
+@pytest.mark.parametrize("name", [None, "error"])
+async def test_errors_on_a_stream(binding: Binding, name: str | None) -> None:
+    """K4, S10: an error in the middle of a stream keeps its code and words, named so or not."""
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        agent.on(
+            "SubscribeToTask", [EV(T("WORKING")), EV(ERR(-32001, "it is gone"), name=name), HOLD]
+        )
+        with pytest.raises(RemoteCallError, match="it is gone") as raised:
+            await peer.subscribe()
+        assert (raised.value.code, raised.value.kind) == ("remote.not_found", "refused")
+        await agent.all_closed()
+
+
+async def test_an_error_in_plain_words_on_a_stream(binding: Binding) -> None:
+    """K4: `event: error` with any data is an error, and the data its words."""
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        agent.on("SubscribeToTask", [EV("out of chairs", name="error"), HOLD])
+        with pytest.raises(RemoteCallError, match="out of chairs") as raised:
+            await peer.subscribe()
+        assert raised.value.kind == "refused"
+
+
+async def test_a_finished_task_cannot_be_subscribed_to(binding: Binding) -> None:
+    """S10: ERR(-32004) for a subscription is a refusal of its own kind."""
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        agent.on("SubscribeToTask", [ERR(-32004, "it is over")])
+        with pytest.raises(RemoteCallError, match="it is over") as raised:
+            await peer.subscribe()
+        assert (raised.value.code, raised.value.kind) == ("remote.unsupported", "refused")
+
+
+@pytest.mark.parametrize(
+    "status,headers,body,code,kind,words",
+    [
+        (
+            401,
+            {"WWW-Authenticate": 'Bearer error="expired"'},
+            "",
+            "unauthorized",
+            "refused",
+            "expired",
+        ),
+        (429, {"Retry-After": "1"}, "slow down", "busy", "transient", "slow down"),
+        (503, {}, "<html><h1>Down</h1> for lunch</html>", "busy", "transient", "Down for lunch"),
+        (404, {}, '{"detail":"Not Found"}', "refused", "refused", "Not Found"),
+        (500, {}, "Internal Server Error", "failed", "in_doubt", "Internal Server Error"),
+    ],
+)
+async def test_a_stream_refused_by_its_status(
+    binding: Binding, status: int, headers: Any, body: str, code: str, kind: str, words: str
+) -> None:
+    """S8: status and words are kept, and say whether to try again."""
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        agent.on("SendStreamingMessage", [(status, headers, body)])
+        with pytest.raises(RemoteCallError, match=words) as raised:
+            await peer.send()
+        error = raised.value
+        assert (error.code, error.kind, error.status) == (f"remote.{code}", kind, status)
+        assert error.retry_after == (1.0 if "Retry-After" in headers else None)
+
+
+async def test_a_page_is_no_stream(binding: Binding) -> None:
+    """K4: HTML with status 200 is an error, its words kept; nothing is known about the task."""
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        agent.on("SendStreamingMessage", [(200, {"content-type": "text/html"}, "<p>Log in</p>")])
+        with pytest.raises(RemoteCallError, match="Log in") as raised:
+            await peer.send()
+        assert (raised.value.code, raised.value.kind) == ("remote.malformed", "in_doubt")
+
+
+@pytest.mark.parametrize(
+    "nothing", [[b"\n", EOF], [COMMENT(), EOF], [(204, {}, "")], [(200, {}, "")]]
+)
+async def test_an_empty_stream_is_no_error_of_the_wire(binding: Binding, nothing: Any) -> None:
+    """C7: a stream without events says nothing; what that means is for others to find out."""
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        agent.on("SendStreamingMessage", nothing)
+        assert await peer.send() == []
+        assert peer.notes.sent
+        assert peer.notes.events == 0
+
+
+@pytest.mark.parametrize("ending", [CUT, RST])
+async def test_a_stream_that_breaks_is_in_doubt(binding: Binding, ending: Any) -> None:
+    """C7, D8: what came before is heard; the break is an error, never an end."""
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        agent.on("SendStreamingMessage", [EV(T("WORKING")), WAIT(0.05), ending])
+        stream = peer.listen(send_request("go"))
+        assert states([await anext(stream)]) == ["WORKING"]
+        with pytest.raises(RemoteCallError) as raised:
+            await anext(stream)
+        assert (raised.value.code, raised.value.kind) == ("remote.reset", "in_doubt")
+
+
+async def test_an_event_cut_by_the_end_is_left_out(binding: Binding) -> None:
+    """S13, K1: half an event is none, and no reason to lose what came before."""
+
+    async def answer(seen: Seen, reply: Reply) -> None:
+        await reply.sse(chunked=False)
+        await reply.send(
+            reply.event_bytes(EV(T("WORKING"))) + reply.event_bytes(EV(S("COMPLETED")))[:40]
+        )
+
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        agent.on("SendStreamingMessage", answer)
+        assert states(await peer.send()) == ["WORKING"]
+        assert peer.notes.anomalies == ["sse.cut_event"]
+
+
+@pytest.mark.parametrize("way", ["break", "raise", "cancel", "hang_up"])
+async def test_the_agent_sees_us_hang_up(binding: Binding, way: str) -> None:
+    """D11, S9: leaving a stream in any way closes the connection within a second."""
+
+    async def listen(heard: asyncio.Event) -> None:
+        async with aclosing(peer.listen(send_request("go"))) as stream:
+            async for _ in stream:
+                heard.set()
+                if way == "break":
+                    break
+                if way == "raise":
+                    raise ValueError("ours")
+                if way == "hang_up":
+                    await peer.notes.hang_up()
+
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        agent.on("SendStreamingMessage", [EV(T("WORKING")), HOLD])
+        heard = asyncio.Event()
+        task = asyncio.create_task(listen(heard))
+        await heard.wait()
+        if way == "cancel":
+            task.cancel()
+        await asyncio.wait([task])
+        await agent.all_closed(timeout=1)
+        assert task.cancelled() == (way == "cancel")
+        assert task.cancelled() or (task.exception() is not None) == (way == "raise")
+
+
+async def test_closing_the_client_closes_its_streams(binding: Binding) -> None:
+    """D11, F4: shutting down hangs up, whoever still listens."""
+    async with RawAgent(binding) as agent:
+        agent.on("SendStreamingMessage", [EV(T("WORKING")), HOLD])
+        async with wired(agent) as peer:
+            stream = peer.listen(send_request("go"))
+            await anext(stream)
+        await agent.all_closed(timeout=1)
+        with pytest.raises(RemoteCallError):
+            await anext(stream)
+
+
+async def test_one_bad_part_of_three(binding: Binding) -> None:
+    """R8: the two good parts come through the SDK, with a note for the third and an anomaly."""
+
+    async def answer(seen: Seen, reply: Reply) -> None:
+        parts = [{"text": "one"}, data_part("DEEP"), {"text": "three"}]
+        event = reply.event_bytes(EV(A("a", parts)))
+        await reply.send(event.replace(b'"DEEP"', b"[" * 1000 + b"]" * 1000))
+        await reply.event(A("a", [{"text": "one"}, {"text": "\ud800"}, {"text": "three"}]))
+        await reply.event(A("a", [{"text": "one"}, {"text": "\x00"}, {"text": "three"}]))
+
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        agent.on("SendStreamingMessage", answer)
+        heard = await peer.send()
+        assert len(heard) == 3
+        for one in heard:
+            first, note, third = (part.text for part in one.artifact_update.artifact.parts)
+            assert (first, third) == ("one", "three")
+            assert "could not be read" in note
+        assert {"json.part_unreadable", "json.too_deep", "json.bad_unicode"} == set(
+            peer.notes.anomalies
+        )
+
+
+async def test_names_that_stand_twice_are_no_trouble(binding: Binding) -> None:
+    """K2: the SDK's JSON parser for HTTP+JSON streams refuses an object that names a field twice."""
+
+    async def answer(seen: Seen, reply: Reply) -> None:
+        event = reply.event_bytes(EV(S("WORKING")))
+        await reply.send(event.replace(b'"taskId"', b'"taskId": "t0", "taskId"'))
+
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        agent.on("SendStreamingMessage", answer)
+        (heard,) = await peer.send()
+        assert heard.status_update.task_id == "t1"
+
+
+async def test_notes_belong_to_their_call(binding: Binding) -> None:
+    """K2: streams that are heard side by side keep their notes apart."""
+    async with RawAgent(binding) as agent, wired(agent) as first, wired(agent) as second:
+        agent.on("SendStreamingMessage", [EV(S("completed"))], [EV(S("COMPLETED"))])
+        await asyncio.gather(first.send(), second.send())
+        noted = sorted([first.notes.anomalies, second.notes.anomalies])
+        assert noted == [[], ["json.state_alias"]]
+        assert CALL.get() is None
