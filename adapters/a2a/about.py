@@ -4,6 +4,7 @@ import msgspec
 
 from .calling import Call
 from .reports import Heard
+from .words import one_line
 
 __all__ = ["AskedTask"]
 
@@ -35,9 +36,9 @@ class AskedTask:
             return self._fill_in(heard)
         if self._task_id and report.remote_task_id != self._task_id:
             if not self._may_move:
+                asked, other = (one_line(x, 100) for x in (self._task_id, report.remote_task_id))
                 raise self._call.error(
-                    f"The agent was asked about task {self._task_id!r} and answered about"
-                    f" {report.remote_task_id!r}.",
+                    f"The agent was asked about task {asked!r} and answered about {other!r}.",
                     "remote.wrong_task",
                 )
             self._may_move = False

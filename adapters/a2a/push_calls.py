@@ -14,6 +14,7 @@ from locum.core.errors import RemoteCallError
 
 from .calling import Caller
 from .redaction import without_secret
+from .words import one_line
 
 __all__ = ["PushCalls", "PushConfig"]
 
@@ -68,9 +69,9 @@ class PushCalls:
             # An agent may quote what it was sent, and what led to the error has it in clear.
             raise without_secret(error, token) from None
         if config.task_id not in ("", task_id):
+            asked, other = (one_line(x, 100) for x in (task_id, config.task_id))
             raise call.error(
-                f"The agent was asked for pushes about task {task_id!r} and registered some about"
-                f" {config.task_id!r}.",
+                f"The agent was asked for pushes about task {asked!r} and registered {other!r}.",
                 "remote.wrong_task",
             )
         return PushConfig(config.id or config_id, config.url)

@@ -290,6 +290,18 @@ async def test_an_answer_about_another_task_is_an_error(
     assert caught.value.method == method
 
 
+async def test_an_endless_id_is_not_quoted_whole(agent: RawAgent, client: AgentClient) -> None:
+    """J3: what an agent says in the wrong place cannot make an error grow without bound."""
+    long = "t\n" * 50_000
+    agent.on("GetTask", T("COMPLETED", id=long))
+    agent.on("CreateTaskPushNotificationConfig", {"id": "c", "taskId": long, "url": "http://u"})
+    for call in (client.get("t1"), client.create_push("t1", **PUSH)):
+        with pytest.raises(RemoteCallError) as caught:
+            await call
+        assert caught.value.code == "remote.wrong_task"
+        assert len(caught.value.message) < 500
+
+
 async def test_a_task_without_an_id_is_the_asked_one(agent: RawAgent, client: AgentClient) -> None:
     """K3, K2: a task that says its state is read as the one asked for; one that says nothing not."""
     agent.on("GetTask", T("WORKING", id=""), T("DREAMING", id=""), {"artifacts": []})
