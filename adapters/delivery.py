@@ -291,9 +291,10 @@ async def _refused(desk: Desk, sub_task: SubTask, error: RemoteCallError) -> Non
 
 
 def _words(error: RemoteCallError) -> str:
-    if error.agent_code is None:
-        return error.message
-    return f"{error.message} (code {error.agent_code})"
+    """What the agent said, with its own code, or the HTTP status where it gave none (K4)."""
+    if error.agent_code is not None:
+        return f"{error.message} (code {error.agent_code})"
+    return error.message if error.status is None else f"{error.message} (HTTP {error.status})"
 
 
 async def _fail(

@@ -12,6 +12,8 @@ from tests.agents.seen import Seen
 from tests.integration.support import kinds, locum, until
 
 BINDINGS = ["JSONRPC", "HTTP+JSON"]
+LATER = "2099-01-01T00:00:00Z"
+"""A status time that is newer than whatever is sent while a test runs."""
 both = pytest.mark.parametrize("binding", BINDINGS)
 
 
@@ -37,7 +39,7 @@ async def test_an_eof_after_a_question_is_parked(binding: Any) -> None:
     async with RawAgent(binding) as agent:
         agent.on("SendStreamingMessage", [EV(T("WORKING")), EV(S("INPUT_REQUIRED", "which?")), EOF])
         agent.on("SubscribeToTask", [EV(T("INPUT_REQUIRED", "which?")), EOF])
-        agent.task = T("INPUT_REQUIRED", "which?")
+        agent.task = T("INPUT_REQUIRED", "which?", ts=LATER)
         async with locum({"a": agent.url}) as harness:
             row = await harness.spawn("p", agent="a", goal="count")
             row = await harness.settled(row.id, timeout=10)
@@ -108,7 +110,7 @@ async def test_pretty_json_is_joined(binding: Any) -> None:
             "SendStreamingMessage",
             [EV(T("WORKING"), pretty=True), EV(S("INPUT_REQUIRED", "which?"), pretty=True), EOF],
         )
-        agent.task = T("INPUT_REQUIRED", "which?")
+        agent.task = T("INPUT_REQUIRED", "which?", ts=LATER)
         async with locum({"a": agent.url}) as harness:
             row = await harness.spawn("p", agent="a", goal="count")
             row = await harness.settled(row.id, timeout=5)
@@ -154,7 +156,7 @@ async def test_a_busy_agent_is_waited_for(binding: Any) -> None:
             (503, {"Content-Type": "text/html"}, b"<html>busy</html>"),
             [EV(T("WORKING")), EV(S("INPUT_REQUIRED", "which?")), EOF],
         )
-        agent.task = T("INPUT_REQUIRED", "which?")
+        agent.task = T("INPUT_REQUIRED", "which?", ts=LATER)
         async with locum({"a": agent.url}) as harness:
             row = await harness.spawn("p", agent="a", goal="count")
             row = await harness.settled(row.id, timeout=10)
