@@ -1,4 +1,4 @@
-"""What holds for every test: how long hypothesis looks, and that nothing is left running.
+"""What holds for every test: its id, how long hypothesis looks, and that nothing is left running.
 
 Fixtures about locum itself belong beside the tests that use them.
 """
@@ -28,6 +28,12 @@ settings.register_profile(
 settings.load_profile("suite")
 
 _SECONDS_TO_END = 5.0
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """An id with an object's address in it is another one in each process of `make test`."""
+    if drifting := [item.nodeid for item in items if " at 0x" in item.nodeid]:
+        raise pytest.UsageError("give these parameters an id of their own: " + ", ".join(drifting))
 
 
 @pytest.fixture(autouse=True, scope="module")
