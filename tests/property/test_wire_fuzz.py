@@ -147,7 +147,10 @@ noise = st.sampled_from(
 
 @st.composite
 def streams(draw: st.DrawFn, *, rpc: bool) -> tuple[bytes, int]:
-    """The bytes of a stream, and how many of its events have a payload."""
+    """The bytes of a stream, and how many of its events have a payload.
+
+    An error may end it, behind all of them.
+    """
     lines: list[str] = []
     count = draw(st.integers(0, 5))
     for update in draw(st.lists(updates, min_size=count, max_size=count)):
@@ -156,6 +159,9 @@ def streams(draw: st.DrawFn, *, rpc: bool) -> tuple[bytes, int]:
         text = json.dumps(body, ensure_ascii=ascii_only, indent=draw(st.sampled_from([None, 1])))
         lines += [f"data: {line}" for line in text.split("\n")] + [""]
         lines += [*draw(st.lists(noise, max_size=2)), ""]
+    if draw(st.booleans()):
+        error = {"code": -32001, "message": draw(texts)}
+        lines += [f"data: {json.dumps({'error': error})}", ""]
     text = "".join(line + draw(line_ends) for line in lines)
     bom = b"\xef\xbb\xbf" if draw(st.booleans()) else b""
     return bom + text.encode("utf-8", "surrogatepass"), count
@@ -178,43 +184,32 @@ def framed(
             start = end
         if not framer.over:
             out += framer.finish()
-    except WireError as fault:
-        refused = error_for(fault, notes).code in ("remote.malformed", "remote.too_large")
-        if not refused:
+    except httpx.TransportError as fault:
+        code = error_for(fault, notes).code
+        refused = isinstance(fault, WireError) and code in ("remote.malformed", "remote.too_large")
+        if not refused and (notes.error is None or code == "remote.reset"):
             raise
     assert set(notes.anomalies) <= set(ANOMALIES)
     return b"".join(out), notes, refused
 
 
-def heard(frames: bytes, *, rpc: bool) -> Iterator[StreamResponse | None]:
-    """The frames as the SDK reads them: httpx's lines, its JSON, its protobuf; None for an error."""
+def heard(frames: bytes, *, rpc: bool) -> Iterator[StreamResponse]:
+    """The frames as the SDK reads them: httpx's lines, its JSON, its protobuf."""
     response = httpx.Response(200, headers={"content-type": "text/event-stream"}, content=frames)
-    name = ""
     for line in response.iter_lines():
-        if line.startswith("event: "):
-            name = line.removeprefix("event: ")
-        elif line.startswith("data: "):
+        if line:
+            assert line.startswith("data: {")
             text = line.removeprefix("data: ")
-            if name == "error":
-                assert isinstance(json.loads(text)["error"], dict)
-                yield None
-            elif rpc:
-                yield parse_lenient(json.loads(text)["result"], StreamResponse())
-            else:
-                yield parse_lenient(text, StreamResponse())
-            name = ""
-        else:
-            assert not line
+            result = json.loads(text)["result"] if rpc else text
+            yield parse_lenient(result, StreamResponse())
 
 
 def check(data: bytes, cuts: list[int], *, rpc: bool, declared: Kind = "sse") -> list[bytes]:
     """The payloads that the SDK reads of this body, having looked at all that must hold."""
     frames, notes, _ = framed(data, cuts, rpc=rpc, declared=declared)
-    messages = list(heard(frames, rpc=rpc))
-    payloads = [one for one in messages if one is not None]
+    payloads = list(heard(frames, rpc=rpc))
     assert notes.events == len(payloads)
     assert all(one.WhichOneof("payload") for one in payloads)
-    assert (notes.error is None) or len(messages) - len(payloads) <= 1
     return [one.SerializeToString(deterministic=True) for one in payloads]
 
 
@@ -234,6 +229,7 @@ def test_how_a_stream_is_cut_does_not_matter(
     _, notes, refused = framed(data, [], rpc=rpc)
     assert not refused
     assert notes.ended or len(whole) == count
+    assert not (notes.ended and notes.error)
 
 
 @fuzzed
