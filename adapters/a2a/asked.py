@@ -21,6 +21,7 @@ from .words import redacted, words_of
 __all__ = ["Asked", "error_body", "malformed", "rest_url"]
 
 _RPC_MARK: Final = b'"jsonrpc"'
+_EDGE: Final = 96
 _REST_PATH: Final = re.compile(rb"/(?:message:(?:send|stream)|tasks(?:/.*)?|extendedAgentCard)$")
 _OPEN_HEADERS: Final = frozenset(
     {
@@ -45,9 +46,9 @@ class Asked:
     def __init__(self, request: httpx.Request, body: bytes) -> None:
         self._request = request
         self._body = body
-        # The SDK puts the mark last; a part of a message could hold it elsewhere.
+        # The mark stands first or last; in the middle a part of a message could hold it too.
         self.rpc: Final = request.method == "POST" and (
-            _RPC_MARK in body[:64] or _RPC_MARK in body[-64:]
+            _RPC_MARK in body[:_EDGE] or _RPC_MARK in body[-_EDGE:]
         )
 
     def is_call(self, notes: CallNotes) -> bool:
