@@ -213,27 +213,30 @@ class ViewTables(SQLiteTrackingRecorder):
     def prepare(self) -> None:
         """Make the tables where they are missing or of another layout; else write nothing."""
         try:
-            tracked = self.max_tracking_id(self.tracked_as)
+            with self.datastore.transaction(commit=False) as c:
+                is_ready = self._is_ready(c)
         except OperationalError:
-            tracked = None
+            is_ready = False
             try:
                 self.create_table()
             except IntegrityError:
                 pass  # another process has made the library's own table at the same time
-        if tracked is None or not self._are_there():
+        if not is_ready:
             self.clear(keep=True)
 
-    def _are_there(self) -> bool:
+    def _is_ready(self, c: SQLiteCursor) -> bool:
+        is_tracked = self._max_tracking_id(self.tracked_as, c) is not None
         names = [self.named(name) for name in _NAMES]
-        return len(self._select("SELECT 1 FROM sqlite_master WHERE name IN (?,?)", names)) == 2
+        c.execute("SELECT 1 FROM sqlite_master WHERE name IN (?,?)", names)
+        return is_tracked and len(c.fetchall()) == len(names)
 
     def clear(self, *, keep: bool = False) -> None:
         """Drop the tables and what they had reached, and make them anew.
 
-        With `keep`, not when another process has just made them.
+        With `keep`, not when they are as they should be: another process has just made them.
         """
         with self.datastore.transaction(commit=True) as c:
-            if keep and self._max_tracking_id(self.tracked_as, c) is not None:
+            if keep and self._is_ready(c):
                 return
             self.drop(c)
             self.make(c)

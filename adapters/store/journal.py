@@ -11,7 +11,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias
 
@@ -115,7 +114,7 @@ class Journal:
         store = Store(url, busy_timeout=busy_timeout)
         pool = Readers(readers)
         try:
-            await pool.run(partial(store.open, create=create))
+            await pool.run(store.open, create=create)
             journal = cls(store, pool, on_events=on_events, batch=batch)
             journal._thread.start()
             try:

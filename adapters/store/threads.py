@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
 
 from locum.core.errors import StoreError
 
 __all__ = ["Readers", "unhurried"]
 
+_P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
@@ -33,11 +35,13 @@ class Readers:
         self._running: set[asyncio.Future[Any]] = set()
         self._is_closed = False
 
-    async def run(self, work: Callable[..., _T], *args: Any) -> _T:
+    async def run(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """What `work` returns or raises. Raises StoreError `store.closed` after closing."""
         if self._is_closed:
             raise StoreError("The store is closed.", code="store.closed")
-        future = asyncio.get_running_loop().run_in_executor(self._pool, work, *args)
+        future = asyncio.get_running_loop().run_in_executor(
+            self._pool, partial(work, *args, **kwargs)
+        )
         self._running.add(future)
         future.add_done_callback(self._running.discard)
         return await future

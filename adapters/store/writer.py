@@ -96,8 +96,20 @@ class Writer:
         fails, every command that hung on that transaction gets a StoreError (I4).
         """
         outcomes: dict[int, Outcome] = {}
+        try:
+            with store_errors("to read where its log ends"):
+                self._look()
+        except StoreError as error:
+            return [StoreError(error.message, code=error.code) for _ in commands]
         self._attempt(enumerate(commands), outcomes, is_last=False)
         return [outcomes[index] for index in range(len(commands))]
+
+    def _look(self) -> None:
+        """Forget what is remembered when another process has written since (D5)."""
+        position = self._ledger.position
+        if position != self.position:
+            self._known.clear()
+            self.position = position
 
     def known(self, sub_task_id: str) -> SubTask | None:
         """The sub-task as last recorded or read here, None when it is not remembered.
@@ -161,9 +173,7 @@ class Writer:
             return None
         with store_errors("while reading a sub-task"):
             history = self._ledger.history(key)
-            if history:
-                # Another process may have written it: what it is made of is in the log by now.
-                self.position = max(self.position, self._ledger.position)
+            self._look()
         sub_task = replay(map(decode, history))
         if sub_task is not None:
             self._known.put(key, sub_task, sum(map(len, history)))
@@ -197,6 +207,8 @@ class Writer:
     def _settle(
         self, batch: _Batch, positions: Sequence[int], outcomes: dict[int, Outcome]
     ) -> None:
+        if positions[0] != self.position + 1:
+            self._known.clear()  # another process has written in between
         self.position = positions[-1]
         self.recorded += zip(positions, batch.events, strict=True)
         for key, sub_task in batch.drafts.items():
