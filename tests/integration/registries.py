@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from locum.adapters.a2a.registry import Registry
+from locum.adapters.a2a.registry import ClientFactory, Registry
 from locum.adapters.settings import Settings
 
 __all__ = [
@@ -36,13 +36,19 @@ class Clock:
 
 @asynccontextmanager
 async def registry(
-    *agents: dict[str, Any], own_url: str | None = None, clock: Clock | None = None, **sections: Any
+    *agents: dict[str, Any],
+    own_url: str | None = None,
+    clock: Clock | None = None,
+    client_factory: ClientFactory | None = None,
+    **sections: Any,
 ) -> AsyncIterator[Registry]:
     """A registry of these agents, entered."""
     settings = Settings.from_mapping({"agents": list(agents), **sections})
     environ = {"TOKEN": "t0k3n"}
     how: dict[str, Any] = {} if clock is None else {"monotonic": clock}
-    async with Registry(settings, own_url=own_url, environ=environ, **how) as entered:
+    async with Registry(
+        settings, own_url=own_url, environ=environ, client_factory=client_factory, **how
+    ) as entered:
         yield entered
 
 

@@ -16,12 +16,14 @@ from jwt import PyJWK
 from jwt.algorithms import ECAlgorithm
 
 from locum.adapters.a2a.addresses import Reach
+from locum.adapters.a2a.agent import Agent
 from locum.adapters.a2a.budget import Budget
 from locum.adapters.a2a.card_fetch import fetch_card
 from locum.adapters.a2a.credentials import credentials_for
 from locum.adapters.a2a.guard import AddressGuard
 from locum.adapters.a2a.http import open_http
 from locum.adapters.a2a.notes import WireLimits
+from locum.adapters.a2a.remote_agent import AgentClient
 from locum.adapters.a2a.roster import EMPTY
 from locum.adapters.settings import Settings
 from locum.core.errors import AgentRefusedError, CardError
@@ -281,3 +283,20 @@ async def test_a_signed_card(agent: RawAgent, tmp_path: Path) -> None:
     agent.on("AgentCard", serves(MessageToDict(signed) | {"description": "changed"}))
     async with registry(one) as entered:
         assert refused(entered)[0] == "card.untrusted"
+
+
+async def test_what_nobody_thought_of_stops_nobody(
+    agent: RawAgent, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A2: whatever an agent makes locum trip over refuses that agent, is logged, and no more."""
+
+    def trip(one: Agent) -> AgentClient:
+        raise LookupError(one.id)
+
+    with caplog.at_level(logging.ERROR, "locum.agents"):
+        async with registry({"id": "a", "url": agent.url}, client_factory=trip) as entered:
+            code, reason = refused(entered)
+            assert code == "card.invalid"
+            assert "LookupError" in reason
+            assert entered.get("a").card_digest == ""
+    assert "agent a: its card could not be looked at" in caplog.text

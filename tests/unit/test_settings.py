@@ -204,6 +204,8 @@ def test_the_environment_lies_over_the_file() -> None:
             "LOCUM_AGENTS__BIG_STORE__AUTH__TOKEN_ENV": "TOKEN",
             "LOCUM_AGENTS__OTHER__URL": "https://other.example",
             "LOCUM_AGENTS__OTHER__AUTH": '{ type = "bearer", token_env = "OTHER" }',
+            "LOCUM_AGENTS__1__ID": "third",
+            "LOCUM_AGENTS__1__URL": "https://third.example",
             "LOCUM_CARD__NAME": "Planner",
             "LOCUM_CARD__DESCRIPTION": "Plans",
             "LOCUM_CARD__CAPABILITIES__STREAMING": "false",
@@ -217,7 +219,8 @@ def test_the_environment_lies_over_the_file() -> None:
     assert settings.standin.quiet_check == 2.5
     assert settings.standin.push_recheck == (1.0, 2.0)
     assert settings.telemetry.tracing is True
-    store, other = settings.agents
+    store, third, other = settings.agents
+    assert third.id == "third"
     assert (store.follow_interval, store.max_calls, store.card_refresh) == (7.0, 3, 300.0)
     assert [p.host for p in store.allowed_hosts] == ["a.example", "b.example"]
     assert store.auth == (BearerAuth(token_env="TOKEN"),)

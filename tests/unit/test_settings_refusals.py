@@ -1,6 +1,7 @@
 """Settings that cannot be: refused with the key's path, and never with a secret."""
 
 import re
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,15 @@ from .configured import AGENT, agent, refused
         ({"server": {"port": "8420"}}, "server.port", "'8420'", "0 to 65535"),
         ({"server": {"port": True}}, "server.port", "true", "whole number"),
         ({"server": {"port": 70000}}, "server.port", "70000", "65535"),
+        ({"server": {"port": 1.5}}, "server.port", "number 1.5", "whole number"),
+        ({"server": {"port": {}}}, "server.port", "a table", "whole number"),
+        ({"server": {"port": [1]}}, "server.port", "a list of 1", "whole number"),
+        ({"server": {"port": date(2026, 1, 1)}}, "server.port", "a date", "whole number"),
+        ({"server": {"port": "1" * 100}}, "server.port", "1…", "whole number"),
+        ({"server": {"host": 5}}, "server.host", "number 5", "IP address"),
+        ({"server": {"host": "a/b"}}, "server.host", "'a/b'", "IP address"),
+        ({"server": {"base_url": 5}}, "server.base_url", "not shown", "https://"),
+        ({"server": {"base_url": "http://x/?a=1"}}, "server.base_url", "a query", "https://"),
         ({"server": {"host": "a b"}}, "server.host", "'a b'", "IP address"),
         ({"server": {"base_url": "/x"}}, "server.base_url", "relative", "https://"),
         ({"server": 5}, "server", "not shown", "a table"),
@@ -35,6 +45,9 @@ from .configured import AGENT, agent, refused
         (agent(follow_interval="500ms"), "agents[0].follow_interval", "500ms", "at least 1 s"),
         (agent(updates="sometimes"), "agents[0].updates", "sometimes", '"follow"'),
         (agent(updates="push"), "agents[0].updates", "base_url", '"follow"'),
+        (agent(version=1), "agents[0].version", "number 1", "PEP 440"),
+        (agent(allowed_hosts="a.example"), "agents[0].allowed_hosts", "'a.example'", "a list"),
+        (agent(allowed_hosts=[5]), "agents[0].allowed_hosts[0]", "number 5", "origin"),
         (agent(version="one"), "agents[0].version", "'one'", "PEP 440"),
         (agent(url=""), "agents[0].url", "nothing", "http"),
         (agent(url="ftp://x"), "agents[0].url", "ftp", "http://"),
@@ -81,6 +94,11 @@ def test_the_environment_is_refused_by_the_same_rules_and_named() -> None:
     assert "LOCUM_SERVER__COLOUR" in error.detail["found"]
     assert refused({}, {"LOCUM_PLANET__COLOUR": "red"}).detail["key"] == "planet"
     assert refused({}, {"LOCUM_AGENTS__7__URL": "http://x"}).detail["key"] == "agents[7]"
+    assert refused({}, {"LOCUM_AGENTS__X": "http://x"}).detail["key"] == "agents.x"
+    deep = {"LOCUM_SERVER__PORT__X": "1"}
+    assert refused({"server": {"port": 5}}, deep).detail["key"] == "server.port"
+    no_list = {"LOCUM_AGENTS__X__URL": "http://x"}
+    assert refused({"agents": 5}, no_list).detail["key"] == "agents"
     alike = {"agents": [AGENT | {"id": "a-b"}, AGENT | {"id": "a.b"}]}
     assert "a-b, a.b" in refused(alike, {"LOCUM_AGENTS__A_B__URL": "http://x"}).detail["found"]
 
