@@ -30,6 +30,9 @@ _HEADERS = [
 ]
 
 
+_LINE_ENDS = [(sign.encode(), b"\\u%04x" % ord(sign)) for sign in "\u0085\u2028\u2029"]
+
+
 class EventStream(ASGIResponse):
     """The response that sends a feed until somebody has enough of it."""
 
@@ -68,8 +71,15 @@ class EventStream(ASGIResponse):
                 logger.exception("a notification stream broke")
                 return
             else:
-                data = msgspec.json.encode(note_to_json(note))
+                data = _one_line(msgspec.json.encode(note_to_json(note)))
                 await _say(send, b"id: %d\nevent: notification\ndata: %s\n\n" % (note.cursor, data))
+
+
+def _one_line(data: bytes) -> bytes:
+    """JSON without the characters that some clients, wrongly, take for the end of a line (K1)."""
+    for found, escaped in _LINE_ENDS:
+        data = data.replace(found, escaped)
+    return data
 
 
 async def _say(send: Send, body: bytes) -> None:

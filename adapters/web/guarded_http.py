@@ -47,11 +47,11 @@ class _GuardedHttp(HttpToolsProtocol):
             if self._timer is None:
                 self._close_after(_HEAD_TIMEOUT)
         super().data_received(data)
-        if self._is_in_head and not self.transport.is_closing():
-            # An endless line never gets to `on_header`, so bytes are counted. Those in which a
-            # head ended are not: there may be a body among them.
-            if self._head_size > self.limits.header_limit * _LINES:
-                self._refuse()
+        # An endless line never gets to `on_header`, so bytes are counted. Those in which a head
+        # ended are not: there may be a body among them.
+        is_long = self._head_size > self.limits.header_limit * _LINES
+        if self._is_in_head and is_long and not self.transport.is_closing():
+            self._refuse()
 
     def on_message_begin(self) -> None:
         self._is_in_head = True

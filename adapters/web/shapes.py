@@ -22,23 +22,30 @@ __all__ = [
 
 
 class AgentSkill(Struct, frozen=True):
-    """What an agent can do, in the roster's words."""
+    """What an agent's card says that it can do."""
 
+    id: str
     name: str
     description: str
 
 
 class Agent(Struct, frozen=True):
-    """An agent that is configured; `reason` says why its card was refused."""
+    """An agent that is configured; `reason` and `reason_code` say why its card was refused.
+
+    `anomalies` counts what was odd about its answers, by kind (K2).
+    """
 
     id: str
     name: str
+    description: str
     version: str
     state: Literal["accepted", "refused"]
     reason: str | None
+    reason_code: str | None
     skills: list[AgentSkill]
     streaming: bool
     push: bool
+    anomalies: dict[str, int]
 
 
 class AgentList(Struct, frozen=True):
