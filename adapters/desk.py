@@ -92,6 +92,7 @@ class Desk:
         "deadline",
         "doorbell",
         "gone_streaming",
+        "has_no_judge",
         "held",
         "id",
         "known",
@@ -128,6 +129,8 @@ class Desk:
         self.artifacts = Artifacts(limit=office.settings.result_limit)
         self.gone_streaming = False
         """True when its stream cannot be read, so that it is polled (S7)."""
+        self.has_no_judge = False
+        """True when the agent refused GetTask altogether."""
         self.held = False
         """True when a change was heard that may not be recorded yet (D15)."""
         self.waiting_text: RemoteReport | None = None
@@ -319,6 +322,7 @@ class Desk:
             await self._missed(error)
             return None
         self._misses = 0
+        self.has_no_judge = False
         return self.take(report.report)
 
     async def fetch(self, cause: Cause) -> Recorded | None:
@@ -343,6 +347,7 @@ class Desk:
         return await self.hear(report, source="get", cause=cause, confirmed=confirmed)
 
     async def _missed(self, error: RemoteCallError) -> None:
+        self.has_no_judge = error.kind == "refused" and error.code != "remote.not_found"
         self.pause.at_least(error.retry_after)
         logger.info(
             "sub-task %s: GetTask of agent %s failed (%s): %s",

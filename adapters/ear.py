@@ -85,7 +85,8 @@ class Ear:
             return
         if verdict not in (Verdict.CHANGE, Verdict.DOUBT) or state is None:
             return
-        is_believed = verdict is Verdict.CHANGE and self._live
+        # An end is no replay: nothing can have come after it.
+        is_believed = verdict is Verdict.CHANGE and (self._live or state.is_terminal)
         if is_believed and self._says_all(sub_task, report, state):
             await desk.hear(report, source=self._source, cause=self._cause)
             return
@@ -104,7 +105,8 @@ class Ear:
         desk = self._desk
         said = await self._ask(state, patiently=is_believed and state.is_terminal)
         if said is None:
-            if is_believed:
+            # An agent that has no GetTask cannot judge: what it says on its stream has to do.
+            if is_believed or desk.has_no_judge:
                 await desk.hear(report, source=self._source, cause=self._cause)
             return
         self._live = True
