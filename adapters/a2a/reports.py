@@ -32,6 +32,7 @@ from locum.core.lifecycle import A2AState
 from locum.core.report import Artifact, Part, RemoteReport, parts_text
 
 from .extensions import STATUS_METADATA_KEY
+from .shapes import EXACT_KEY
 
 __all__ = [
     "Heard",
@@ -186,19 +187,31 @@ def _to_artifact(artifact: WireArtifact) -> Artifact:
 def to_part(part: WirePart) -> Part:
     """The part in our own types; raw bytes become base64."""
     about: dict[str, Any] = {"media_type": part.media_type, "filename": part.filename}
+    exact = None
     if part.HasField("metadata"):
         about["metadata"] = _json_object(part.metadata)
+        exact = about["metadata"].pop(EXACT_KEY, None)
     match part.WhichOneof("content"):
         case "text":
             return Part(text=part.text, **about)
         case "data":
-            return Part(data=json_value(part.data), **about)
+            return Part(data=_exact_data(part.data, exact), **about)
         case "raw":
             return Part(raw=base64.b64encode(part.raw).decode("ascii"), **about)
         case "url":
             return Part(url=part.url, **about)
         case _:
             return Part(**about)
+
+
+def _exact_data(data: Value, exact: Any) -> Any:
+    """The data, from the wire's text beside it where a double does not hold its numbers (R9)."""
+    if isinstance(exact, str):
+        try:
+            return msgspec.json.decode(exact)
+        except (msgspec.DecodeError, RecursionError):
+            pass  # No text of the wire's: an agent wrote under its key.
+    return json_value(data)
 
 
 def json_value(value: Value) -> Any:

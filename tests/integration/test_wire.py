@@ -9,6 +9,7 @@ import pytest
 from a2a.types.a2a_pb2 import StreamResponse
 
 from locum.adapters.a2a.notes import CALL
+from locum.adapters.a2a.reports import to_report, unwrap
 from locum.core.errors import RemoteCallError
 
 from ..agents.frames import (
@@ -427,6 +428,23 @@ async def test_one_bad_part_of_three(binding: Binding) -> None:
         assert {"json.part_unreadable", "json.too_deep", "json.bad_unicode"} == set(
             peer.notes.anomalies
         )
+
+
+async def test_whole_numbers_come_out_as_they_went_in(binding: Binding) -> None:
+    """R9, D12: also those that protobuf's doubles would round, in data as deep as it may be."""
+    data = {
+        "revision": 1, "ratio": 0.5, "b": True, "n": None, "big": 9007199254740991,
+        "bigger": [{"x": 9007199254740993}, -12345678901234567890, 2**63 - 1],
+    }  # fmt: skip
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        part = data_part(data, metadata={"k": 1})
+        agent.on("SendStreamingMessage", [EV(A("a", part)), EV(S("COMPLETED", part))])
+        artifact, status = [to_report(unwrap(one)) for one in await peer.send()]
+        for heard in (artifact.artifacts[0].parts[0], status.parts[0]):
+            assert heard.data == data
+            assert heard.metadata == {"k": 1}
+            assert json.dumps(heard.data, sort_keys=True) == json.dumps(data, sort_keys=True)
+        assert not peer.notes.anomalies
 
 
 async def test_names_that_stand_twice_are_no_trouble(binding: Binding) -> None:
