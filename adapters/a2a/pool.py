@@ -81,7 +81,7 @@ class Pool(httpx.AsyncBaseTransport):
             raise httpx.ConnectError("the connections to this agent are closed")
         self._check_literal(request.url.host)
         if self._session is None:
-            self._session = self._open_session(request.url.scheme)
+            self._session = self._open_session()
         timeout = request.extensions.get("timeout", {})
         body = await request.aread()
         try:
@@ -93,6 +93,7 @@ class Pool(httpx.AsyncBaseTransport):
                 # Past a size aiohttp wants to be handed a file, which it writes in pieces.
                 data=io.BytesIO(body) if len(body) > _LARGE_BODY else body or None,
                 allow_redirects=False,
+                ssl=self._tls(request.url.scheme),
                 timeout=aiohttp.ClientTimeout(
                     # `connect` covers the look-up of the name too, which `sock_connect` does not.
                     connect=timeout.get("connect"),
@@ -121,15 +122,15 @@ class Pool(httpx.AsyncBaseTransport):
             session, self._session = self._session, None
             await session.close()
 
-    def _open_session(self, scheme: str) -> aiohttp.ClientSession:
-        context = self._ssl_context
-        if context is None and scheme == "https":
-            context = _usual_ssl_context()
+    def _tls(self, scheme: str) -> ssl.SSLContext | bool:
+        # Nothing is loaded for an agent that is only spoken to in the clear.
+        return self._ssl_context or (_usual_ssl_context() if scheme == "https" else True)
+
+    def _open_session(self) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 limit=0,
                 keepalive_timeout=_KEEP_ALIVE,
-                ssl=context if context is not None else True,
                 resolver=None if self._guard is None else _GuardedResolver(self._guard),
             ),
             request_class=_Request,

@@ -154,6 +154,33 @@ async def test_an_untrusted_certificate_is_no_doubt() -> None:
         assert response.text == "ok"
 
 
+async def test_hanging_up_is_seen_at_once() -> None:
+    """D11: a server sees the close of a half-read body within a second, in the clear and over TLS."""
+    issued = authority()
+    trusting = ssl.create_default_context(cadata=issued.pem)
+    closed = asyncio.Event()
+
+    async def hold(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_head(reader)
+        writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n")
+        await writer.drain()
+        assert not await reader.read()
+        closed.set()
+
+    for scheme, how in (("http", {}), ("https", {"ssl": issued.server_context()})):
+        closed.clear()
+        async with server(hold, **how) as port:
+            pool = open_pool(ssl_context=trusting)
+            request = httpx.Request("GET", f"{scheme}://localhost:{port}/x")
+            response = await pool.handle_async_request(request)
+            assert isinstance(response.stream, httpx.AsyncByteStream)
+            assert await anext(aiter(response.stream)) == b"x"
+            await response.aclose()
+            async with asyncio.timeout(1):
+                await closed.wait()
+            await pool.aclose()
+
+
 @pytest.mark.parametrize(
     "said",
     [
@@ -278,7 +305,8 @@ async def test_the_request_says_only_what_httpx_wrote() -> None:
         for _ in range(2):
             request = httpx.Request("GET", url, headers={"X-One": "1"})
             response = await pool.handle_async_request(request)
-            assert [piece async for piece in response.stream] == []  # type: ignore[union-attr]  # async
+            assert isinstance(response.stream, httpx.AsyncByteStream)
+            assert [piece async for piece in response.stream] == []
             await response.aclose()
         await pool.aclose()
     expected = f"GET /a%2Fb/%2E%2E?q=%20%2B HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nx-one: 1\r\n\r\n"
