@@ -61,23 +61,22 @@ async def test_a_reply_names_its_task_and_context(binding: Any) -> None:
 @both
 async def test_contexts_are_apart_unless_one_follows(binding: Any) -> None:
     """C14: two sub-tasks have contexts of their own; one that follows names context and task (Q3)."""
-    async with RawAgent(binding) as agent:
-        async with locum({"a": agent.url}) as harness:
-            first = await harness.spawn("p", agent="a", goal="one")
-            second = await harness.spawn("p", agent="a", goal="two")
-            await harness.linked(second.id, timeout=10)
-            first = await harness.linked(first.id, timeout=10)
-            agent.put(T("COMPLETED", id=first.remote_task_id, context=first.context_id, ts=LATER))
-            first = await until(harness, first.id, "COMPLETED")
-            await harness.spawn("p", agent="a", goal="three", follows=first.id)
-            sends = [s.message for s in await agent.seen("SendStreamingMessage", count=3)]
-            assert [m.get("contextId", "") for m in sends] == ["", "", first.context_id]
-            assert sends[2]["referenceTaskIds"] == [first.remote_task_id]
-            assert not sends[2].get("taskId")
+    async with RawAgent(binding) as agent, locum({"a": agent.url}) as harness:
+        first = await harness.spawn("p", agent="a", goal="one")
+        second = await harness.spawn("p", agent="a", goal="two")
+        await harness.linked(second.id, timeout=10)
+        first = await harness.linked(first.id, timeout=10)
+        agent.put(T("COMPLETED", id=first.remote_task_id, context=first.context_id, ts=LATER))
+        first = await until(harness, first.id, "COMPLETED")
+        await harness.spawn("p", agent="a", goal="three", follows=first.id)
+        sends = [s.message for s in await agent.seen("SendStreamingMessage", count=3)]
+        assert [m.get("contextId", "") for m in sends] == ["", "", first.context_id]
+        assert sends[2]["referenceTaskIds"] == [first.remote_task_id]
+        assert not sends[2].get("taskId")
 
 
 @both
-@pytest.mark.parametrize(("context", "odd"), [("", False), ("c9", True)])
+@pytest.mark.parametrize("context, odd", [("", False), ("c9", True)])
 async def test_an_empty_context_is_unknown(binding: Any, context: str, odd: bool) -> None:
     """K3: an empty contextId means unknown, another one is an anomaly; the result is kept (Q4)."""
     async with RawAgent(binding) as agent:
@@ -239,13 +238,12 @@ async def test_a_reply_that_moves_to_another_task(binding: Any) -> None:
 
 async def test_a_reply_comes_too_early_or_too_late() -> None:
     """C12: a reply while nothing is asked is refused, and nothing is recorded."""
-    async with RawAgent("JSONRPC") as agent:
-        async with locum({"a": agent.url}) as harness:
-            row = await harness.spawn("p", agent="a", goal="count")
-            row = await harness.linked(row.id, timeout=5)
-            with pytest.raises(NotParkedError):
-                await harness.reply(row.id, "hello")
-            assert await kinds(harness, row.id) == ["Created", "Linked"]
+    async with RawAgent("JSONRPC") as agent, locum({"a": agent.url}) as harness:
+        row = await harness.spawn("p", agent="a", goal="count")
+        row = await harness.linked(row.id, timeout=5)
+        with pytest.raises(NotParkedError):
+            await harness.reply(row.id, "hello")
+        assert await kinds(harness, row.id) == ["Created", "Linked"]
 
 
 def _sends(agent: RawAgent) -> list[Any]:
