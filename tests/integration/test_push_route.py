@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
@@ -250,6 +251,26 @@ async def test_the_same_push_five_times_is_one_change() -> None:
         await it.ended()
         await it.agent.push(S("WORKING"), config=config)
         assert [e["type"] for e in await it.events() if e["type"] == "Resolved"] == ["Resolved"]
+
+
+async def test_the_token_is_nowhere(caplog: pytest.LogCaptureFixture) -> None:
+    """P10: the token is in no log at DEBUG, no row, no event, no notification and no refusal."""
+    caplog.set_level(logging.DEBUG)
+    async with parked() as it:
+        token = it.token
+        answers = [
+            (await it.agent.push(b"{")).body.decode(),
+            (await it.agent.push(T("COMPLETED", id="t2").wrapped())).body.decode(),
+            (await it.face.http.get("/v1/parents/p/notifications")).text,
+            (await it.face.http.get("/v1/agents")).text,
+            str(await it.row()),
+            str(await it.events()),
+        ]
+        it.agent.task = T("COMPLETED", artifacts=[A("a", "done")])
+        await it.agent.push()
+        answers += [str(await it.ended()), str(await it.events())]
+    assert len(caplog.records) > 10
+    assert token not in "".join([*answers, caplog.text])
 
 
 async def test_the_route_takes_posts_only() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import logging
 import socket
 from collections.abc import AsyncIterator
 
@@ -210,6 +211,23 @@ async def test_push_configs(binding: str) -> None:
             DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="c1")
         )
         assert not (await client.list_task_push_notification_configs(ask)).configs
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+async def test_a_push_token_is_in_no_log(binding: str, caplog: pytest.LogCaptureFixture) -> None:
+    """P10: a token that is registered with `self` is not in its logs, at DEBUG neither."""
+    caplog.set_level(logging.DEBUG)
+    async with self_agent(binding) as self_:
+        task = (await self_.send("ask"))[0].task
+        config = TaskPushNotificationConfig(
+            task_id=task.id, id="c1", url=f"{self_.url}/nobody", token="s3cret-token"
+        )
+        config.authentication.scheme = "Bearer"
+        config.authentication.credentials = "s3cret-token"
+        await self_.client.create_task_push_notification_config(config)
+        await self_.send("go", task)
+    assert len(caplog.records) > 10
+    assert "s3cret-token" not in caplog.text
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
