@@ -17,6 +17,7 @@ from locum.core.errors import ServerError
 
 from .bootstrap import Harness
 from .settings import Settings
+from .web.guarded_http import guarded_http
 
 __all__ = ["log_to_stderr", "run", "serve"]
 
@@ -80,7 +81,7 @@ async def serve(settings: Settings, *, on_listening: Callable[[str], None] | Non
                 log_config=None,
                 access_log=False,
                 server_header=False,
-                h11_max_incomplete_event_size=settings.limits.header_limit,
+                http=guarded_http(settings.limits),
                 timeout_graceful_shutdown=max(int(server.shutdown_timeout * CLOSING_SHARE), 1),
             )
             running = _Server(config, stop)
