@@ -19,7 +19,7 @@ from locum.core.artifacts import Artifacts
 from locum.core.commands import Command, Fail, Hear, HearLimits
 from locum.core.errors import LocumError, RemoteCallError
 from locum.core.events import Cause, Watch, WatchMode
-from locum.core.hearing import Verdict, weigh
+from locum.core.hearing import Verdict, status_text, weigh
 from locum.core.lifecycle import A2AState
 from locum.core.policy import Known, Traits
 from locum.core.report import RemoteReport, Source
@@ -283,6 +283,7 @@ class Desk:
                 watch=self.mint_watch(),
                 moved=moved,
                 confirmed=confirmed,
+                waiting_text=status_text(self.waiting_text) if self.waiting_text else "",
                 limits=HearLimits(
                     flips=standin.flip_limit,
                     flip_window=standin.flip_window,

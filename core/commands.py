@@ -77,7 +77,8 @@ class Hear(_Command, frozen=True, kw_only=True):
 
     `artifacts` are all artifacts put together so far. `watch` is how the task is watched should it
     be parked. `moved` allows another task id than the linked one (C13). `confirmed` says that a
-    second look found the same (a question that might be an old one heard again).
+    second look found the same (a question that might be an old one heard again). `waiting_text` is
+    a later status text than the recorded one, heard too soon to be recorded (D17).
     """
 
     report: RemoteReport
@@ -86,6 +87,7 @@ class Hear(_Command, frozen=True, kw_only=True):
     watch: Watch
     moved: bool = False
     confirmed: bool = False
+    waiting_text: str = ""
     limits: HearLimits = HearLimits()
 
 

@@ -259,7 +259,9 @@ def _park(
 def _resolve(
     draft: _Draft, sub_task: SubTask, state: A2AState, command: Hear, fields: dict[str, Any]
 ) -> None:
-    outcome = outcome_of(sub_task, state, command.report, command.artifacts)
+    is_working = sub_task.state is A2AState.WORKING
+    last_words = (command.waiting_text or sub_task.text) if is_working else ""
+    outcome = outcome_of(state, command.report, command.artifacts, last_words=last_words)
     limit = command.limits.result_bytes
     if _size_of(outcome) <= limit:
         draft.add(

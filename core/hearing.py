@@ -182,13 +182,17 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def outcome_of(
-    sub_task: SubTask, state: A2AState, report: RemoteReport, artifacts: tuple[Artifact, ...]
+    state: A2AState,
+    report: RemoteReport,
+    artifacts: tuple[Artifact, ...],
+    *,
+    last_words: str = "",
 ) -> Outcome:
     """The result of a terminal report, nothing counted twice (D12, Q6, R3).
 
-    The text of a success is its artifacts' text, else the message's, else the last thing that the
-    agent said while it worked (Q7); of a failure its reason: the message's words, else the
-    artifacts'. What a message carries besides text is kept as an artifact where there is none.
+    The text of a success is its artifacts' text, else the message's, else `last_words`: what the
+    agent said last while it worked (Q7). Of a failure it is the reason: the message's words, else
+    the artifacts'. What a message carries besides text is kept as an artifact where there is none.
     """
     if report.kind == "message":
         answer = Artifact(artifact_id=report.message_id or "message", parts=report.parts)
@@ -203,7 +207,5 @@ def outcome_of(
             found for artifact in artifacts if (found := parts_words(artifact.parts))
         )
         return Outcome(state=state, text=text, artifacts=artifacts)
-    text = artifacts_text(artifacts) or report.text
-    if is_bare and not text and sub_task.state is A2AState.WORKING:
-        text = sub_task.text
+    text = artifacts_text(artifacts) or report.text or (last_words if is_bare else "")
     return Outcome(state=state, text=text, artifacts=artifacts)

@@ -414,6 +414,19 @@ def test_an_end_is_recorded_whole() -> None:
     assert (resolved.code, resolved.delivery, resolved.confirmed) == (None, None, True)
 
 
+def test_an_end_without_a_word_takes_the_last_one() -> None:
+    """Q7: the last text while it worked, also one that came too soon to be recorded; no question."""
+    for waiting, expected in (("", "11"), ("12", "12")):
+        life = Life.linked()
+        life.hear(status("WORKING", "11", remote_at=remote(2)))
+        (resolved,) = life.get(task("COMPLETED", remote_at=remote(3)), waiting_text=waiting)
+        assert isinstance(resolved, Resolved)
+        assert (resolved.text, resolved.artifacts) == (expected, ())
+    life = Life.parked()
+    life.get(task("COMPLETED", remote_at=remote(3)), waiting_text="12")
+    assert life.sub_task.text == ""
+
+
 @pytest.mark.parametrize("size, is_kept", [(100, True), (101, False)])
 @pytest.mark.parametrize("where", ["artifact", "message"])
 def test_a_result_over_the_limit_is_no_success(*, size: int, is_kept: bool, where: str) -> None:

@@ -327,10 +327,9 @@ def test_a_huge_status_text_is_cut() -> None:
 # --- ends
 
 
-def ended(state: str, report: RemoteReport, *artifacts: Any, life: Life | None = None) -> Any:
+def ended(state: str, report: RemoteReport, *artifacts: Any, last_words: str = "") -> Any:
     """Text and artifacts of an end."""
-    sub_task = (life or Life.linked()).sub_task
-    outcome = outcome_of(sub_task, A2AState(state), report, artifacts)
+    outcome = outcome_of(A2AState(state), report, artifacts, last_words=last_words)
     assert outcome.state is A2AState(state)
     return outcome.text, outcome.artifacts
 
@@ -375,15 +374,16 @@ def test_a_message_beside_bare_artifacts() -> None:
 
 
 def test_the_last_words_are_the_result_when_there_is_nothing_else() -> None:
-    """Q7: only status texts were heard, and the end says nothing: the last of them is the text."""
-    life = Life.linked()
-    life.hear(status("WORKING", "12 chairs", remote_at=remote(2)))
-    assert ended("COMPLETED", status("COMPLETED"), life=life) == ("12 chairs", ())
-    assert ended("COMPLETED", status("COMPLETED", "13"), life=life) == ("13", ())
-    found = artifact("a", data(12))
-    assert ended("COMPLETED", status("COMPLETED"), found, life=life) == ("", (found,))
-    assert ended("FAILED", status("FAILED"), life=life) == ("", ())
-    assert ended("COMPLETED", status("COMPLETED"), life=Life.parked()) == ("", ())
+    """Q7: an end that says nothing and has no artifact: the last words are the text."""
+    last = "12 chairs"
+    assert ended("COMPLETED", status("COMPLETED"), last_words=last) == (last, ())
+    assert ended("COMPLETED", status("COMPLETED", "13"), last_words=last) == ("13", ())
+    bare, full = artifact("a", ""), artifact("a", data(12))
+    assert ended("COMPLETED", status("COMPLETED"), bare, last_words=last) == (last, (bare,))
+    assert ended("COMPLETED", status("COMPLETED"), full, last_words=last) == ("", (full,))
+    said = status("COMPLETED", data(12))
+    assert ended("COMPLETED", said, last_words=last)[0] == ""
+    assert ended("FAILED", status("FAILED"), last_words=last) == ("", ())
 
 
 @pytest.mark.parametrize("state", ["FAILED", "REJECTED", "CANCELED"])
