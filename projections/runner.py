@@ -77,10 +77,10 @@ class Projector:
                 self._rows.drop(row.id)
         return True
 
-    def rest(self, position: int) -> tuple[int, Changes] | None:
+    def rest(self, position: int) -> tuple[int, Changes]:
         """What follows from all events after `position`, unwritten, and where they end."""
         events = self._log(position, _ALL)
-        return (events[-1][0], self._changes(events)) if events else None
+        return events[-1][0], self._changes(events)
 
     def _changes(self, events: Sequence[tuple[int, Event]]) -> Changes:
         """What follows from events: each row once, as it is after the last of them."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
-from eventsourcing.persistence import IntegrityError, OperationalError, Tracking
+from eventsourcing.persistence import OperationalError, Tracking
 from eventsourcing.sqlite import SQLiteCursor, SQLiteDatastore, SQLiteTrackingRecorder
 
 from .notifications import Notification
@@ -216,11 +216,7 @@ class ViewTables(SQLiteTrackingRecorder):
             with self.datastore.transaction(commit=False) as c:
                 is_ready = self._is_ready(c)
         except OperationalError:
-            is_ready = False
-            try:
-                self.create_table()
-            except IntegrityError:
-                pass  # another process has made the library's own table at the same time
+            is_ready = False  # a new store has not even the library's own table
         if not is_ready:
             self.clear(keep=True)
 
@@ -236,11 +232,19 @@ class ViewTables(SQLiteTrackingRecorder):
         With `keep`, not when they are as they should be: another process has just made them.
         """
         with self.datastore.transaction(commit=True) as c:
+            self._create_tracking(c)
             if keep and self._is_ready(c):
                 return
             self.drop(c)
             self.make(c)
             self._insert_tracking(c, Tracking(self.tracked_as, 0))
+
+    def _create_tracking(self, c: SQLiteCursor) -> None:
+        """What the library's `create_table` does, but under one lock with what follows."""
+        for statement in self.create_table_statements:
+            c.execute(statement)
+        if self._max_tracking_id(self.table_migration_identifier, c) is None:
+            self._insert_tracking(c, Tracking(self.table_migration_identifier, 1))
 
     def make(self, c: SQLiteCursor) -> None:
         """Make the tables, empty."""
@@ -253,19 +257,17 @@ class ViewTables(SQLiteTrackingRecorder):
             c.execute(f"DROP TABLE IF EXISTS {self.named(name)}")
         c.execute("DELETE FROM tracking WHERE application_name=?", (self.tracked_as,))
 
-    def replace(self, live: "ViewTables", rest: Callable[[int], tuple[int, Changes] | None]) -> int:
+    def replace(self, live: "ViewTables", rest: Callable[[int], tuple[int, Changes]]) -> int:
         """Put these tables in the place of the `live` ones at once; returns the position reached.
 
-        `rest(position)` gives what follows from the events after it, None for none. It is asked
-        while nobody else can write, so that nothing is missing from what is put in place.
+        `rest(position)` gives what follows from the events after it, and where these end. It is
+        asked while nobody else can write, so that nothing is missing from what is put in place.
         """
         with self.datastore.transaction(commit=True) as c:
             position = self._max_tracking_id(self.tracked_as, c) or 0
             if position < (self._max_tracking_id(live.tracked_as, c) or 0):
-                more = rest(position)
-                if more is not None:
-                    position, changes = more
-                    self._write(c, changes)
+                position, changes = rest(position)
+                self._write(c, changes)
             live.drop(c)
             for name in _NAMES:
                 c.execute(f"ALTER TABLE {self.named(name)} RENAME TO {live.named(name)}")

@@ -199,15 +199,14 @@ class Journal:
             jobs: list[_Job] = []
             reach = 0
             for item in self._waiting(lags_until):
-                match item:
-                    case _Asked():
-                        asked.append(item)
-                    case _Job():
-                        jobs.append(item)
-                    case _Reach():
-                        reach = max(reach, item.position)
-                    case None:
-                        is_last = True
+                if item is None:
+                    is_last = True
+                elif isinstance(item, _Asked):
+                    asked.append(item)
+                elif isinstance(item, _Job):
+                    jobs.append(item)
+                else:
+                    reach = max(reach, item.position)
             if asked:
                 self._record(asked)
             if len(asked) >= BUSY and not (reach or jobs or is_last):

@@ -4,7 +4,7 @@ What is stored of an event is exactly its own bytes (`core.chain.encode`), so th
 checked against them. Decides nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, cast
 
 from eventsourcing.application import Application
@@ -19,7 +19,7 @@ from locum.core.events import SCHEMA, Event
 
 from .sqlite import Datastore
 
-__all__ = ["Ledger", "Stored", "to_stored"]
+__all__ = ["Ledger", "Stored"]
 
 APPLICATION_ID = 0x6C6F636D
 """Marks an SQLite file as a store of locum: `locm` in ASCII (the pragma of that name)."""
@@ -35,17 +35,13 @@ class Stored(NamedTuple):
     state: bytes
 
 
-def to_stored(event: Event) -> StoredEvent:
-    """The event as it is stored."""
-    return StoredEvent(event.sub_task_id, event.version, event.TOPIC, encode(event))
-
-
 class EventMapper(Mapper[str]):
     """Between our events and stored ones: the state is the event's own bytes, nothing around."""
 
     def to_stored_event(self, domain_event: DomainEventProtocol[str]) -> StoredEvent:
         """The event as it is stored."""
-        return to_stored(cast("Event", domain_event))
+        event = cast("Event", domain_event)
+        return StoredEvent(event.sub_task_id, event.version, event.TOPIC, encode(event))
 
     def to_domain_event(self, stored_event: StoredEvent) -> DomainEventProtocol[str]:
         """The event that was stored. Raises HistoryError."""
@@ -138,6 +134,10 @@ class Ledger(Application[str]):
         """The position of the latest event; 0 when there is none."""
         return self._log.max_notification_id() or 0
 
+    def to_stored(self, events: Iterable[Event]) -> list[StoredEvent]:
+        """The events as they are stored."""
+        return list(map(self.mapper.to_stored_event, cast("Iterable[Any]", events)))
+
     def append(self, events: Sequence[StoredEvent]) -> Sequence[int]:
         """Record events in one transaction, which is on disk on return; gives their positions.
 
@@ -161,4 +161,5 @@ class Ledger(Application[str]):
     def events_after(self, after: int, limit: int) -> list[tuple[int, Event]]:
         """The same, read: each event with its position."""
         found = self._log.select_notifications(after, limit, inclusive_of_start=False)
-        return [(n.id, decode(n.state)) for n in found]
+        read = self.mapper.to_domain_event
+        return [(n.id, cast("Event", read(n))) for n in found]

@@ -17,7 +17,7 @@ from locum.core.events import Event
 from locum.core.subtask import SubTask, replay
 from locum.projections.recent import Recent
 
-from .ledger import Ledger, to_stored
+from .ledger import Ledger
 from .sqlite import store_errors
 
 __all__ = ["Outcome", "Recorded", "Writer"]
@@ -152,7 +152,7 @@ class Writer:
             assert after is not None
             decided = after
             if events:
-                batch.add(after, events, list(map(to_stored, events)))
+                batch.add(after, events, self._ledger.to_stored(events))
         except Exception as error:  # noqa: BLE001 - it is the caller's, and the thread lives on
             decided, events = error, ()
         if key in batch.drafts:

@@ -9,11 +9,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from eventsourcing.persistence import StoredEvent
+from eventsourcing.persistence import IntegrityError, StoredEvent
 
 from locum.adapters.store import Journal, Recorded
 from locum.adapters.store.journal import _Asked
 from locum.adapters.store.ledger import Ledger
+from locum.adapters.store.sqlite import Datastore, Location
 from locum.adapters.store.store import Store
 from locum.adapters.store.threads import Readers
 from locum.adapters.store.writer import Writer
@@ -173,6 +174,27 @@ async def test_events_are_told_once_the_views_show_them(url: str, path: Path) ->
     assert all(shown)
 
 
+@pytest.mark.parametrize("batch", [8, 256])
+async def test_the_views_of_busy_callers(url: str, path: Path, batch: int) -> None:
+    """E1: the views may be a moment behind busy callers, and get there without being asked."""
+    seen = asyncio.Event()
+
+    def on_events(events: Sequence[tuple[int, Event]]) -> None:
+        if events[-1][0] == 40 * 3:
+            seen.set()
+
+    async def live(number: int) -> None:
+        await journal.handle(brief(f"s{number}"))
+        await journal.handle(working(f"s{number}"))
+        await journal.handle(completed(f"s{number}"))
+
+    async with Journal.open(url, on_events=on_events, batch=batch) as journal:
+        await asyncio.gather(*(live(number) for number in range(40)))
+        await seen.wait()
+        assert {row.state for row in await journal.views.rows("p1")} == {"COMPLETED"}
+    assert len(logged(path)) == 120
+
+
 async def test_groups_are_committed_together(url: str) -> None:
     """I4: all that wait go into one transaction, up to the limit, each with the write lock."""
     store = Store(url, busy_timeout=5)
@@ -294,6 +316,25 @@ async def test_a_first_conflict_is_not_noticed(url: str, path: Path) -> None:
         ("s2", 1),
     ]
     assert verify_links(state for _, key, _, _, state in logged(path) if key == "s1") == []
+
+
+async def test_what_others_write_in_between_is_noticed(url: str, path: Path) -> None:
+    """D5: another process's write beside a commit of ours is seen by the next command."""
+    mine, theirs = Store(url, busy_timeout=5), Store(url, busy_timeout=5)
+    mine.open(create=True)
+    theirs.open(create=True)
+    raced = _Raced(mine.ledger._datastore)
+    raced.races = 0
+    raced.rival = Writer(theirs.ledger, batch=64)
+    writer = Writer(raced, batch=64)
+    (_, _, answered) = writer.handle([brief("s1"), working("s1"), reply("s1")])
+    assert isinstance(answered, NotParkedError)
+    raced.races = 1
+    writer.handle([brief("s3")])
+    (answered,) = writer.handle([reply("s1")])
+    assert isinstance(answered, Recorded)
+    mine.close()
+    theirs.close()
 
 
 async def test_a_second_conflict_is_reported(url: str, path: Path) -> None:
@@ -419,6 +460,24 @@ async def test_a_store_that_fails_to_read_says_so(url: str, path: Path) -> None:
                 await reading
 
 
+def test_a_failed_commit_leaves_no_transaction_open(path: Path) -> None:
+    """I4: after a COMMIT that failed the connection is as good as new."""
+    datastore = Datastore(Location(str(path), path), synchronous="FULL", busy_timeout=5)
+    with datastore.transaction(commit=True) as c:
+        c.execute("CREATE TABLE a (id INTEGER PRIMARY KEY)")
+        c.execute("CREATE TABLE b (id REFERENCES a DEFERRABLE INITIALLY DEFERRED)")
+    with datastore.get_connection(commit=True) as connection:
+        connection._sqlite_conn.execute("PRAGMA foreign_keys=ON")
+    with pytest.raises(IntegrityError), datastore.transaction(commit=True) as c:
+        c.execute("INSERT INTO b VALUES (1)")  # which COMMIT finds out
+    with datastore.transaction(commit=True) as c:
+        c.execute("INSERT INTO a VALUES (2)")
+    datastore.close()
+    with sqlite(path) as connection:
+        assert connection.execute("SELECT * FROM b").fetchall() == []
+        assert connection.execute("SELECT * FROM a").fetchall() == [(2,)]
+
+
 # --- callers that go, and the end
 
 
@@ -472,6 +531,15 @@ async def test_whoever_waits_at_the_end_is_told(url: str) -> None:
         given_up.cancel()
     with pytest.raises(StoreError, match="closed"):
         await waiting
+
+
+async def test_reads_under_way_are_finished(url: str) -> None:
+    """D11: closing waits for what reads, so that no connection is closed under it."""
+    gate = threading.Event()
+    async with Journal.open(url, readers=2) as journal:
+        reading = asyncio.create_task(journal._readers.run(gate.wait))
+        asyncio.get_running_loop().call_later(0.1, gate.set)
+    assert await reading is True
 
 
 async def test_a_cancelled_end_is_an_end_all_the_same(url: str, path: Path) -> None:

@@ -145,6 +145,17 @@ async def test_your_own_writes_can_be_read(url: str) -> None:
         await asyncio.gather(*(one(number) for number in range(100)))
 
 
+async def test_whoever_gave_up_waiting_is_passed_over(url: str) -> None:
+    """E1: a cancelled wait disturbs nobody else's."""
+    async with Journal.open(url) as journal:
+        waits = [asyncio.create_task(journal.views.wait(1)) for _ in range(3)]
+        await asyncio.sleep(0)
+        waits[1].cancel()
+        await journal.handle(brief("s1"))
+        await asyncio.gather(waits[0], waits[2])
+        assert waits[1].cancelled()
+
+
 async def test_the_writes_of_others_can_be_waited_for(url: str) -> None:
     """D5: what another process recorded, and did not live to project, is projected here."""
     async with Journal.open(url) as journal:
