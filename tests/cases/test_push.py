@@ -1,0 +1,244 @@
+"""CASES.md, push: P1 to P10. A doorbell, whatever is said at the door."""
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from locum.projections import row_to_json
+from tests.agents.frames import EOF, ERR, EV, HOLD, WAIT, A, M, S, T
+from tests.agents.raw import RawAgent
+from tests.integration.support import kinds, locum, until
+
+both = pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
+LATER = "2099-01-01T00:00:00Z"
+LATEST = "2099-01-02T00:00:00Z"
+
+
+def _parks(agent: RawAgent) -> None:
+    """The agent takes the brief and parks at once; its pushes are what is heard next."""
+    agent.on("SendStreamingMessage", [EV(T("INPUT_REQUIRED", "which?", ts=LATER)), EOF])
+    agent.task = T("INPUT_REQUIRED", "which?", ts=LATER)
+
+
+def _token(agent: RawAgent) -> str:
+    return str(agent.push_configs[-1]["token"])
+
+
+async def _parked(harness: Any, agent: RawAgent) -> str:
+    """A sub-task that is parked, its push config registered and its first look taken."""
+    row = await harness.spawn("p", agent="a", goal="count")
+    await harness.settled(row.id, timeout=10)
+    await agent.seen("CreateTaskPushNotificationConfig", timeout=5)
+    await agent.seen("GetTask", timeout=5)
+    return str(row.id)
+
+
+@both
+@pytest.mark.parametrize("kind", ["task", "message", "status", "artifact", "bare"])
+async def test_every_kind_of_push_rings(binding: Any, kind: str) -> None:
+    """D3: a push of any kind leads to GetTask, and nothing of its body is applied (P1, P2)."""
+    lie = {
+        "task": T("FAILED", "a lie", ts=LATEST),
+        "message": M("a lie", task="t1"),
+        "status": {"statusUpdate": {**S("FAILED", "a lie", ts=LATEST), "final": True}},
+        "artifact": A("a", "a lie"),
+        "bare": dict(T("FAILED", "a lie", ts=LATEST)),
+    }[kind]
+    async with RawAgent(binding, push=True) as agent:
+        _parks(agent)
+        async with locum({"a": agent.url}, push=True) as harness:
+            sub_task_id = await _parked(harness, agent)
+            before = len(agent.calls("GetTask"))
+            agent.task = T("COMPLETED", artifacts=[A("a", "done")], ts=LATEST)
+            answer = await agent.push(lie, token=_token(agent))
+            assert answer.status == 204
+            row = await until(harness, sub_task_id, "COMPLETED")
+            assert row.text == "done"
+            assert len(agent.calls("GetTask")) == before + 1
+            (end,) = [e for e in await harness.events(sub_task_id) if e["type"] == "Resolved"]
+            assert end["cause"] == "push"
+            assert ("push.bare_task" in row.anomalies) is (kind == "bare")
+
+
+@both
+async def test_an_agent_that_never_pushes(binding: Any) -> None:
+    """D8: a registration that was taken and never used: the backstop finds the end (P3)."""
+    async with RawAgent(binding, push=True) as agent:
+        _parks(agent)
+        async with locum(
+            {"a": agent.url}, push=True, standin={"push_backstop": "500ms"}
+        ) as harness:
+            sub_task_id = await _parked(harness, agent)
+            agent.task = T("COMPLETED", artifacts=[A("a", "done")], ts=LATEST)
+            row = await until(harness, sub_task_id, "COMPLETED")
+            assert row.text == "done"
+            (end,) = [e for e in await harness.events(sub_task_id) if e["type"] == "Resolved"]
+            assert end["cause"] == "recheck"
+
+
+@both
+async def test_a_watch_is_made_again_after_a_crash(binding: Any, tmp_path: Path) -> None:
+    """I1: an agent that took a config and lists none: after a restart the watch is made again (P4)."""
+    store = f"sqlite:///{tmp_path / 'locum.db'}"
+    async with RawAgent(binding, push=True) as agent:
+        _parks(agent)
+        async with locum({"a": agent.url}, push=True, store=store) as harness:
+            sub_task_id = await _parked(harness, agent)
+            first = _token(agent)
+        agent.push_configs.clear()
+        async with locum({"a": agent.url}, push=True, store=store) as harness:
+            await agent.seen("CreateTaskPushNotificationConfig", count=2, timeout=10)
+            assert _token(agent) != first
+            parked = [e for e in await harness.events(sub_task_id) if e["type"] == "Parked"]
+            assert len({e["question"] for e in parked}) == 1
+            assert len({e["watch"]["token_digest"] for e in parked}) == 2
+            notes, _ = await harness.notes("p")
+            assert len(notes) == 1
+
+
+@both
+async def test_a_watch_that_stands_is_kept(binding: Any, tmp_path: Path) -> None:
+    """I1: after a restart a push config that the agent still lists is kept, and the task fetched."""
+    store = f"sqlite:///{tmp_path / 'locum.db'}"
+    async with RawAgent(binding, push=True) as agent:
+        _parks(agent)
+        async with locum({"a": agent.url}, push=True, store=store) as harness:
+            sub_task_id = await _parked(harness, agent)
+        before = len(agent.calls("GetTask"))
+        async with locum({"a": agent.url}, push=True, store=store) as harness:
+            await agent.seen("GetTask", count=before + 1, timeout=10)
+            assert len(agent.calls("CreateTaskPushNotificationConfig")) == 1
+            assert await kinds(harness, sub_task_id) == ["Created", "Linked", "Parked"]
+
+
+@both
+async def test_a_push_before_the_link(binding: Any) -> None:
+    """D5: a push before the send has answered is refused; the state is heard all the same (P5)."""
+    gate = asyncio.Event()
+    async with RawAgent(binding, push=True) as agent:
+        agent.on("SendStreamingMessage", [gate, EV(T("INPUT_REQUIRED", "which?", ts=LATER)), EOF])
+        agent.task = T("INPUT_REQUIRED", "which?", ts=LATER)
+        async with locum({"a": agent.url}, push=True) as harness:
+            row = await harness.spawn("p", agent="a", goal="count")
+            await agent.seen("SendStreamingMessage", timeout=5)
+            url = f"{harness.settings.server.base_url}/a2a/push/{row.id}"
+            answer = await agent.push(T("INPUT_REQUIRED"), token="guess", url=url)
+            assert answer.status == 401
+            gate.set()
+            row = await harness.settled(row.id, timeout=5)
+            assert row.text == "which?"
+
+
+@both
+async def test_the_same_push_five_times(binding: Any) -> None:
+    """D14: five pushes of one change, and an older one after the end, are one change (P6)."""
+    async with RawAgent(binding, push=True) as agent:
+        _parks(agent)
+        async with locum({"a": agent.url}, push=True) as harness:
+            sub_task_id = await _parked(harness, agent)
+            token, url = _token(agent), str(agent.push_configs[-1]["url"])
+            agent.task = T("COMPLETED", artifacts=[A("a", "done")], ts=LATEST)
+            for _ in range(5):
+                await agent.push(S("COMPLETED", ts=LATEST), token=token, url=url)
+            await until(harness, sub_task_id, "COMPLETED")
+            await agent.push(S("WORKING", ts=LATER), token=token, url=url)
+            await agent.seen("DeleteTaskPushNotificationConfig", timeout=5)
+            found = await kinds(harness, sub_task_id)
+            assert found.count("Resolved") == 1
+            assert "Woken" not in found
+
+
+@both
+async def test_a_push_after_the_end(binding: Any) -> None:
+    """F1: from the end on, the right token is answered like a wrong one; the config is gone (P7)."""
+    async with RawAgent(binding, push=True) as agent:
+        _parks(agent)
+        async with locum({"a": agent.url}, push=True) as harness:
+            sub_task_id = await _parked(harness, agent)
+            token, url = _token(agent), str(agent.push_configs[-1]["url"])
+            agent.task = T("COMPLETED", artifacts=[A("a", "done")], ts=LATEST)
+            await agent.push(S("COMPLETED", ts=LATEST), token=token)
+            await until(harness, sub_task_id, "COMPLETED")
+            right = await agent.push(S("COMPLETED"), token=token, url=url)
+            wrong = await agent.push(S("COMPLETED"), token="x" * 43, url=url)
+            assert (right.status, right.body) == (wrong.status, wrong.body)
+            assert right.status == 401
+            await agent.seen("DeleteTaskPushNotificationConfig", timeout=5)
+            await agent.until(lambda: not agent.push_configs, timeout=5)
+            async with asyncio.timeout(5):
+                with harness.changes(sub_task_id) as changed:
+                    while (await kinds(harness, sub_task_id))[-1] != "PushRevoked":
+                        await changed.wait()
+                        changed.clear()
+            assert (await harness.events(sub_task_id))[-1]["outcome"] == "deleted"
+
+
+@both
+@pytest.mark.parametrize(
+    "content_type", ["application/a2a+json", "application/json; charset=utf-8", None]
+)
+async def test_content_types_of_a_push(binding: Any, content_type: str | None) -> None:
+    """D3: a push is taken under any of the content types that agents send (P8)."""
+    async with RawAgent(binding, push=True) as agent:
+        _parks(agent)
+        async with locum({"a": agent.url}, push=True) as harness:
+            sub_task_id = await _parked(harness, agent)
+            agent.task = T("COMPLETED", artifacts=[A("a", "done")], ts=LATEST)
+            answer = await agent.push(
+                S("COMPLETED", ts=LATEST), token=_token(agent), content_type=content_type
+            )
+            assert answer.status == 204
+            await until(harness, sub_task_id, "COMPLETED")
+
+
+@both
+@pytest.mark.parametrize("failure", ["refused", "broken", "silent"])
+async def test_a_registration_that_fails(binding: Any, failure: str) -> None:
+    """D2: a registration that is refused, fails or hangs becomes a follow; nobody is told (P9)."""
+    answer: Any = {
+        "refused": ERR(-32003, "no push here"),
+        "broken": (500, {}, b"oops"),
+        "silent": [WAIT(30)],
+    }[failure]
+    async with RawAgent(binding, push=True) as agent:
+        _parks(agent)
+        agent.on("CreateTaskPushNotificationConfig", answer)
+        agent.on("SubscribeToTask", [EV(T("INPUT_REQUIRED", "which?", ts=LATER)), HOLD])
+        async with locum({"a": agent.url}, push=True, limits={"call_timeout": "500ms"}) as harness:
+            row = await harness.spawn("p", agent="a", goal="count")
+            await agent.seen("SubscribeToTask", timeout=10)
+            assert await kinds(harness, row.id) == ["Created", "Linked", "Parked", "PushRevoked"]
+            assert (await harness.events(row.id))[-1]["outcome"] == "refused"
+            assert (await harness.sub_task(row.id)).watch == "follow"
+            notes, _ = await harness.notes("p")
+            assert [note.kind for note in notes] == ["question"]
+
+
+@both
+async def test_the_token_is_nowhere(
+    binding: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """D2: the token is in no store file, log, row, event or answer; only its digest is kept (P10)."""
+    store = tmp_path / "locum.db"
+    caplog.set_level(logging.DEBUG)
+    async with RawAgent(binding, push=True) as agent:
+        _parks(agent)
+        async with locum({"a": agent.url}, push=True, store=f"sqlite:///{store}") as harness:
+            sub_task_id = await _parked(harness, agent)
+            token = _token(agent)
+            assert len(token) >= 43
+            assert agent.push_configs[-1]["authentication"]["credentials"] == token
+            refused = await agent.push(S("COMPLETED"), token=token + "x")
+            assert token not in refused.body.decode()
+            agent.task = T("COMPLETED", artifacts=[A("a", "done")], ts=LATEST)
+            await agent.push(S("COMPLETED", ts=LATEST), token=token)
+            row = await until(harness, sub_task_id, "COMPLETED")
+            kept = repr(row_to_json(row)) + repr(await harness.events(sub_task_id))
+            kept += repr(harness.agents())
+    kept += caplog.text
+    for file in tmp_path.iterdir():
+        kept += file.read_bytes().decode("latin-1")
+    assert token not in kept
