@@ -141,14 +141,16 @@ async def test_an_agent_whose_new_card_is_refused(agent: RawAgent) -> None:
     good = serves(agent.card, **no_cache)
     agent.on("AgentCard", good, serves(bad, **no_cache), good)
     async with registry({"id": "a", "url": agent.url}) as entered:
-        digest = entered.get("a").card_digest
+        digest, client = entered.get("a").card_digest, entered.get("a").client
+        assert client is not None
         with pytest.raises(AgentRefusedError, match="another origin") as caught:
             await entered.ready("a")
         assert caught.value.detail["reason_code"] == "card.foreign_host"
         assert refused(entered)[0] == "card.foreign_host"
         assert entered.roster() == EMPTY
         assert entered.get("a").card_digest == digest
-        client = await entered.client("a")
+        assert await entered.client("a") is client
+        assert len(agent.calls("AgentCard")) == 2
         assert (await client.get("t1")).report.remote_task_id == "t1"
         assert (await entered.ready("a")).client is client
 
