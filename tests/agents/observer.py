@@ -69,11 +69,11 @@ class Observer:
             nonlocal streaming
             if message["type"] == "http.response.start":
                 record["status"] = message["status"]
+                self._changed.set()
                 kinds = [v for k, v in message["headers"] if k.lower() == b"content-type"]
                 if kinds and kinds[0].startswith(b"text/event-stream"):
                     streaming = True
                     self._streams += 1
-                    self._changed.set()
             await send(message)
 
         try:
@@ -106,13 +106,14 @@ class Observer:
         return JSONResponse({"forgotten": True})
 
     async def _wait(self, request: Request) -> Response:
-        """Wait for `what` (request, open-streams or gate); 408 when the time is up."""
+        """Wait for `what` (see `reached`); 408 when the time is up."""
         wanted = await request.json()
         count = int(wanted.get("count", 1))
         reached: dict[str, Callable[[], bool]] = {
             "request": lambda: len(self._of(wanted.get("method", ""))) >= count,
             "open-streams": lambda: self._streams == count,
             "gate": lambda: self._gates.waiting[wanted["name"]] >= count,
+            "push-config": lambda: self._took_config(wanted["task"]),
         }
         true = reached[wanted["what"]]
         try:
@@ -124,6 +125,10 @@ class Observer:
             told = {"reached": False, "requests": self._of(""), "open": self._streams}
             return JSONResponse(told, status_code=408)
         return JSONResponse({"reached": True, "requests": self._of(wanted.get("method", ""))})
+
+    def _took_config(self, task_id: str) -> bool:
+        creating = self._of("CreateTaskPushNotificationConfig")
+        return any(one["task_id"] == task_id and one["status"] == 200 for one in creating)
 
     def _of(self, method: str) -> list[dict[str, Any]]:
         return [one for one in self._records if not method or one["method"] == method]

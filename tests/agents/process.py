@@ -148,6 +148,10 @@ class LawfulAgent(AgentProcess):
         """Wait until `count` scripts wait for `release(name)`. Raises AssertionError."""
         await self._wait(what="gate", name=name, count=count, timeout=timeout)
 
+    async def wait_push_config(self, task_id: str, timeout: float = 5) -> None:
+        """Wait until a push config was registered on a task. Raises AssertionError."""
+        await self._wait(what="push-config", task=task_id, timeout=timeout)
+
     async def open_streams(self) -> int:
         """How many server-sent event streams clients hold open now."""
         return int((await self._get("/control/open-streams"))["open"])

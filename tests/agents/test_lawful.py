@@ -237,6 +237,7 @@ async def test_push_configs_are_kept_and_pushed_to(agent: LawfulAgent, client: C
                 task_id=task.id, id=name, url=f"{receiver.url}/hook", token="secret"
             )
             await client.create_task_push_notification_config(config)
+        await agent.wait_push_config(task.id)
         listing = ListTaskPushNotificationConfigsRequest(task_id=task.id)
         listed = await client.list_task_push_notification_configs(listing)
         assert {one.id for one in listed.configs} == {"one", "two"}

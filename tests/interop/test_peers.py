@@ -15,7 +15,7 @@ from tests.agents.frames import Json
 from tests.agents.process import AgentProcess
 from tests.agents.sdk import plain_client, send_request
 
-from .peers.starter import PEERS, Peer, running
+from .peers.starter import PEERS, Peer, release, running
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -105,15 +105,14 @@ async def test_a_stop_with_words(
 
 
 async def test_authorisation(peer: Peer, agent: AgentProcess) -> None:
-    """Interop: AUTH_REQUIRED is said, and clears by itself."""
-    heard = await _hear(peer, agent, peer.told("auth"))
-    states = [
-        one["statusUpdate"]["status"]["state"].removeprefix("TASK_STATE_")
-        for one in heard
-        if "statusUpdate" in one
-    ]
-    assert "AUTH_REQUIRED" in states
-    assert states[-1] == "COMPLETED"
+    """Interop: AUTH_REQUIRED is said, and clears without a message."""
+    states = []
+    async for one in _stream(peer, agent, peer.told("auth", "peers")):
+        if "statusUpdate" in one:
+            states.append(_last_state([one]))
+            if states[-1] == "AUTH_REQUIRED":
+                await release(agent.url, "peers")
+    assert states[-3:] == ["AUTH_REQUIRED", "WORKING", "COMPLETED"]
 
 
 async def test_the_plain_client_cannot_read_fasta2a(peer: Peer, agent: AgentProcess) -> None:

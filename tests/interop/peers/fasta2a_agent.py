@@ -1,7 +1,8 @@
 """The FastA2A peer: a small agent on fasta2a's own server. Imports nothing of locum's.
 
 It prints one JSON line, {"url": …}, when it can be called, and ends at SIGTERM. A message that
-says `[[name]]` is treated as `_Worker` says; any other is echoed.
+says `[[name key]]` is treated as `_Worker` says; any other is echoed. Whoever waits for an
+authorisation goes on when its key is posted to /control/release: {"name": key}.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ import signal
 import socket
 import sys
 import uuid
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -23,8 +25,12 @@ from fasta2a.broker import InMemoryBroker
 from fasta2a.schema import Artifact, Message, TaskIdParams, TaskSendParams, TaskState
 from fasta2a.storage import InMemoryStorage
 from fasta2a.worker import Worker
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
-_NAME = re.compile(r"\[\[(\w+)\]\]")
+_BEHAVIOUR = re.compile(r"\[\[(\w+) (\S+)\]\]")
+_GATES: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
 
 
 class _Worker(Worker[Any]):
@@ -37,9 +43,10 @@ class _Worker(Worker[Any]):
     async def run_task(self, params: TaskSendParams) -> None:
         task_id = params["id"]
         text = "\n".join(part["text"] for part in params["message"]["parts"] if "text" in part)
-        found = _NAME.search(text)
-        behave = getattr(self, f"_{found[1]}" if found else "_echo")
-        task = asyncio.create_task(behave(task_id, params["context_id"], text))
+        name, said = "echo", text
+        if found := _BEHAVIOUR.search(text):
+            name, said = found.groups()
+        task = asyncio.create_task(getattr(self, f"_{name}")(task_id, params["context_id"], said))
         self._running[task_id] = task
         task.add_done_callback(lambda _: self._running.pop(task_id, None))
 
@@ -57,9 +64,9 @@ class _Worker(Worker[Any]):
     def build_artifacts(self, result: Any) -> list[Artifact]:
         return [_artifact(str(result))]
 
-    # What it can be told to do
+    # What it can be told to do; `said` is the key, or the text to echo
 
-    async def _stream(self, task_id: str, context_id: str, text: str) -> None:
+    async def _stream(self, task_id: str, context_id: str, said: str) -> None:
         await self._state(task_id, context_id, "working")
         for place, chunk in enumerate(("Hello, ", "big ", "world")):
             await self.publish_artifact(
@@ -67,33 +74,33 @@ class _Worker(Worker[Any]):
             )
         await self._end(task_id, context_id, "completed", result="Hello, big world")
 
-    async def _ask(self, task_id: str, context_id: str, text: str) -> None:
+    async def _ask(self, task_id: str, context_id: str, said: str) -> None:
         # The reply comes as a new task of the same context, which is echoed: the library knows no
         # message to a task that exists.
         await self._state(task_id, context_id, "working")
         await self._end(task_id, context_id, "input-required", "Which hall?")
 
-    async def _auth(self, task_id: str, context_id: str, text: str) -> None:
+    async def _auth(self, task_id: str, context_id: str, said: str) -> None:
         await self._state(task_id, context_id, "auth-required", "Log in first")
-        await asyncio.sleep(1)
+        await _GATES[said].wait()
         await self._state(task_id, context_id, "working")
         await self._end(task_id, context_id, "completed", result="authorised")
 
-    async def _fail(self, task_id: str, context_id: str, text: str) -> None:
+    async def _fail(self, task_id: str, context_id: str, said: str) -> None:
         await self._end(task_id, context_id, "failed", "no chairs left")
 
-    async def _reject(self, task_id: str, context_id: str, text: str) -> None:
+    async def _reject(self, task_id: str, context_id: str, said: str) -> None:
         await self._end(task_id, context_id, "rejected", "not my work")
 
-    async def _hang(self, task_id: str, context_id: str, text: str) -> None:
+    async def _hang(self, task_id: str, context_id: str, said: str) -> None:
         await self._state(task_id, context_id, "working")
         await asyncio.Event().wait()
 
-    async def _echo(self, task_id: str, context_id: str, text: str) -> None:
+    async def _echo(self, task_id: str, context_id: str, said: str) -> None:
         await self._state(task_id, context_id, "working")
-        await self._end(task_id, context_id, "completed", result=text)
+        await self._end(task_id, context_id, "completed", result=said)
 
-    async def _direct(self, task_id: str, context_id: str, text: str) -> None:
+    async def _direct(self, task_id: str, context_id: str, said: str) -> None:
         # The library answers every message with a task; this is as direct as it can be.
         await self._end(task_id, context_id, "completed", result="hello there")
 
@@ -123,6 +130,11 @@ def _message(text: str) -> Message:
     return Message(role="agent", parts=[{"text": text}], message_id=str(uuid.uuid4()))
 
 
+async def _release(request: Request) -> Response:
+    _GATES[(await request.json())["name"]].set()
+    return JSONResponse({"released": True})
+
+
 def main() -> None:
     """Serve until SIGTERM."""
     broker, storage = InMemoryBroker(), InMemoryStorage[Any]()
@@ -136,7 +148,12 @@ def main() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         app = FastA2A(
-            storage=storage, broker=broker, name="FastA2A peer", url=url, lifespan=lifespan
+            storage=storage,
+            broker=broker,
+            name="FastA2A peer",
+            url=url,
+            routes=[Route("/control/release", _release, methods=["POST"])],
+            lifespan=lifespan,
         )
         config = uvicorn.Config(
             app, log_level="critical", access_log=False, timeout_graceful_shutdown=1

@@ -3,17 +3,24 @@
 //     node js_agent.mjs --binding jsonrpc|rest
 //
 // prints one JSON line, {"url": …}, when it can be called, and ends at SIGTERM. A message that
-// says `[[name]]` is treated as BEHAVIOURS below says; any other is echoed.
+// says `[[name key]]` is treated as BEHAVIOURS below says; any other is echoed. Whoever waits for an
+// authorisation goes on when its key is posted to /control/release: {"name": key}. /control/wait
+// answers {"what": "push-config", "task": id} when a push config is there.
 
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 
 import express from "express";
 import { Role, TaskState } from "@a2a-js/sdk";
-import { AgentEvent, DefaultRequestHandler, InMemoryTaskStore } from "@a2a-js/sdk/server";
+import {
+  AgentEvent,
+  DefaultExecutionEventBusManager,
+  DefaultRequestHandler,
+  InMemoryPushNotificationStore,
+  InMemoryTaskStore,
+} from "@a2a-js/sdk/server";
 import {
   UserBuilder,
   agentCardHandler,
@@ -99,6 +106,19 @@ class Turn {
   }
 }
 
+const CANCELED = Symbol("canceled");
+const gates = new Map();
+
+/** The gate of a key: `open` is a promise, `release` keeps it. */
+function gate(key) {
+  if (!gates.has(key)) {
+    let release;
+    const open = new Promise((resolve) => (release = resolve));
+    gates.set(key, { open, release });
+  }
+  return gates.get(key);
+}
+
 const BEHAVIOURS = {
   async stream(turn) {
     turn.artifact("Hello, ", { lastChunk: false });
@@ -113,11 +133,14 @@ const BEHAVIOURS = {
       turn.status(TaskState.TASK_STATE_INPUT_REQUIRED, "Which hall?");
     }
   },
-  async auth(turn) {
+  async auth(turn, context, canceled, key) {
     turn.status(TaskState.TASK_STATE_AUTH_REQUIRED, "Log in first");
-    await sleep(1000);
-    turn.status(TaskState.TASK_STATE_WORKING);
-    turn.answer("authorised");
+    if ((await Promise.race([canceled, gate(key).open])) === CANCELED) {
+      turn.status(TaskState.TASK_STATE_CANCELED, "stopped");
+    } else {
+      turn.status(TaskState.TASK_STATE_WORKING);
+      turn.answer("authorised");
+    }
   },
   async fail(turn) {
     turn.status(TaskState.TASK_STATE_FAILED, "no chairs left");
@@ -140,12 +163,14 @@ class Agent {
   async execute(context, bus) {
     const turn = new Turn(context, bus);
     const brief = context.task?.history?.[0] ?? context.userMessage;
-    const name = /\[\[(\w+)\]\]/.exec(textOf(brief))?.[1] ?? "echo";
+    const [, name = "echo", key] = /\[\[(\w+) (\S+)\]\]/.exec(textOf(brief)) ?? [];
     if (name === "direct") {
       bus.publish(AgentEvent.message(turn.message("hello there")));
       return;
     }
-    const canceled = new Promise((resolve) => this.cancels.set(turn.taskId, resolve));
+    const canceled = new Promise((resolve) =>
+      this.cancels.set(turn.taskId, () => resolve(CANCELED)),
+    );
     // The SDK wants a task at the head of every stream, that of a reply, too.
     bus.publish(
       AgentEvent.task(
@@ -164,7 +189,7 @@ class Agent {
       ),
     );
     turn.status(TaskState.TASK_STATE_WORKING);
-    await BEHAVIOURS[name](turn, context, canceled);
+    await BEHAVIOURS[name](turn, context, canceled, key);
     this.cancels.delete(turn.taskId);
   }
 
@@ -175,6 +200,13 @@ class Agent {
     } else {
       new Turn({ taskId, contextId: "" }, bus).status(TaskState.TASK_STATE_CANCELED);
     }
+  }
+}
+
+class PushConfigs extends InMemoryPushNotificationStore {
+  async save(taskId, context, config) {
+    await super.save(taskId, context, config);
+    gate(`push-config ${taskId}`).release();
   }
 }
 
@@ -212,13 +244,27 @@ const card = {
   ],
   signatures: [],
 };
-const requestHandler = new DefaultRequestHandler(card, new InMemoryTaskStore(), new Agent());
+const requestHandler = new DefaultRequestHandler(
+  card,
+  new InMemoryTaskStore(),
+  new Agent(),
+  new DefaultExecutionEventBusManager(),
+  new PushConfigs(),
+);
 const userBuilder = UserBuilder.noAuthentication;
 app.use("/.well-known/agent-card.json", agentCardHandler({ agentCardProvider: requestHandler }));
 app.use(
   "/a2a",
   (binding === "JSONRPC" ? jsonRpcHandler : restHandler)({ requestHandler, userBuilder }),
 );
+app.post("/control/release", express.json(), (request, response) => {
+  gate(request.body.name).release();
+  response.json({ released: true });
+});
+app.post("/control/wait", express.json(), async (request, response) => {
+  await gate(`${request.body.what} ${request.body.task}`).open;
+  response.json({ reached: true });
+});
 process.on("SIGTERM", () => process.exit(0));
 process.stdin.on("end", () => process.exit(0)).resume();
 console.log(JSON.stringify({ url, runtime: `Node.js ${process.version}` }));
