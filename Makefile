@@ -20,7 +20,7 @@ help:
 	@echo "make test     run all tests, and hold their coverage against what is asked for"
 	@echo "make check    ruff, ruff format, mypy, pyright, import-linter"
 	@echo "make interop  run the tests against other implementations of A2A"
-	@echo "make bench    run the benchmarks"
+	@echo "make bench    run the benchmarks, one after the other"
 	@echo "make fuzz     run the property tests for much longer, from fresh seeds"
 	@echo "make lock     bring requirements.lock up to pyproject.toml (UV_ARGS=--upgrade: to today)"
 	@echo "make clean    remove .venv and all that these make"
@@ -48,7 +48,8 @@ interop: $(READY)
 	$(RUN_TESTS) tests/interop
 
 bench: $(READY)
-	$(BIN)/python -m benchmarks
+	@for file in benchmarks/[a-z]*.py; do \
+		name=$$(basename $$file .py); echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit; done
 
 fuzz: $(READY)
 	$(RUN_TESTS) $(PARALLEL) tests/property --hypothesis-profile=fuzz -o timeout=0
