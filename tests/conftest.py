@@ -37,25 +37,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _nothing_left_unclosed() -> Iterator[None]:
-    """D11: what a module's tests left open is found, and warned of, before the next module."""
-    yield
-    gc.collect()
-
-
-@pytest.fixture(autouse=True)
-def _no_thread_left() -> Iterator[None]:
-    """D11: no thread outlives its test, but for those of wider fixtures."""
+def _nothing_left_by_a_module() -> Iterator[None]:
+    """D11: no thread outlives its module's tests, and what they left unclosed is warned of."""
     before = set(threading.enumerate())
     yield
     left = set(threading.enumerate()) - before
     for thread in left:
         thread.join(_SECONDS_TO_END)
-    assert not [thread for thread in left if thread.is_alive()], "threads outlive the test"
+    assert not [thread for thread in left if thread.is_alive()], "threads outlive the module"
+    gc.collect()
 
 
 @pytest.fixture(autouse=True)
-def _no_task_left(request: pytest.FixtureRequest, _no_thread_left: None) -> None:
+def _no_task_left(request: pytest.FixtureRequest) -> None:
     """D11: no task outlives its test."""
     if inspect.iscoroutinefunction(getattr(request, "function", None)):
         request.getfixturevalue("_loop_without_tasks")
