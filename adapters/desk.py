@@ -268,14 +268,17 @@ class Desk:
         cause: Cause,
         moved: bool = False,
         confirmed: bool = False,
+        wish: CancelWish | None = None,
     ) -> Recorded:
-        """Record what a taken report means, if it means anything."""
+        """Record what a taken report means, if it means anything; `wish` when it answers one."""
         standin = self.office.settings
         recorded = await self.record(
             Hear(
                 sub_task_id=self.id,
                 at=self.office.now(),
-                actor=f"agent:{self.agent_id}",
+                actor=wish.actor if wish else f"agent:{self.agent_id}",
+                correlation_id=wish.correlation_id if wish else "",
+                reason=wish.reason if wish else "",
                 cause=cause,
                 report=report,
                 source=source,

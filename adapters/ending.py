@@ -113,7 +113,9 @@ async def _has_ended(
     if action.deadline and state is A2AState.CANCELED:
         # The agent confirmed; the sub-task ends as FAILED all the same (C11).
         return True
-    await desk.hear(report, source="cancel", cause=cause)
+    # Who wanted the end has ended it; when the agent was done already, it was the agent.
+    wish = desk.wish if state is A2AState.CANCELED else None
+    await desk.hear(report, source="cancel", cause=cause, wish=wish)
     return True
 
 
@@ -128,7 +130,7 @@ async def _end(desk: Desk, action: CancelRemote, *, confirmed: bool) -> None:
             at=now,
             actor=desk.wish.actor if desk.wish else "locum",
             correlation_id=desk.wish.correlation_id if desk.wish else "",
-            text=desk.wish.reason if desk.wish else "",
+            reason=desk.wish.reason if desk.wish else "",
             confirmed=confirmed,
         )
     )

@@ -78,7 +78,8 @@ class Hear(_Command, frozen=True, kw_only=True):
     `artifacts` are all artifacts put together so far. `watch` is how the task is watched should it
     be parked. `moved` allows another task id than the linked one (C13). `confirmed` says that a
     second look found the same (a question that might be an old one heard again). `waiting_text` is
-    a later status text than the recorded one, heard too soon to be recorded (D17).
+    a later status text than the recorded one, heard too soon to be recorded (D17). `reason` is why
+    this side wanted the end, when what is heard answers a cancel (F2).
     """
 
     report: RemoteReport
@@ -88,6 +89,7 @@ class Hear(_Command, frozen=True, kw_only=True):
     moved: bool = False
     confirmed: bool = False
     waiting_text: str = ""
+    reason: str = ""
     limits: HearLimits = HearLimits()
 
 
@@ -119,7 +121,7 @@ class Rewatch(_Command, frozen=True, kw_only=True):
 class Cancel(_Command, frozen=True, kw_only=True):
     """End as CANCELED: the agent confirmed it, or never said so in time (F2)."""
 
-    text: str = ""
+    reason: str = ""
     confirmed: bool = True
     cause: Cause = "parent"
 

@@ -259,6 +259,7 @@ def _park(
 def _resolve(
     draft: _Draft, sub_task: SubTask, state: A2AState, command: Hear, fields: dict[str, Any]
 ) -> None:
+    fields["reason"] = command.reason
     is_working = sub_task.state is A2AState.WORKING
     last_words = (command.waiting_text or sub_task.text) if is_working else ""
     outcome = outcome_of(state, command.report, command.artifacts, last_words=last_words)
@@ -354,7 +355,8 @@ def _cancel(draft: _Draft, sub_task: SubTask, command: Cancel) -> None:
     draft.add(
         Resolved,
         state=A2AState.CANCELED,
-        text=command.text,
+        text="",
+        reason=command.reason,
         confirmed=command.confirmed,
         anomalies=() if command.confirmed else ("cancel.unconfirmed",),
     )

@@ -14,6 +14,7 @@ LocumError
 ├── SubTasksUnresolvedError     parent.unresolved
 ├── RequestError                request.invalid
 ├── ClientError                 client.*
+│   └── ClientTimeoutError          client.timeout
 ├── RemoteCallError             remote.*
 ├── HistoryError                history.*
 ├── StoreError                  store.*
@@ -28,6 +29,7 @@ __all__ = [
     "AgentUnknownError",
     "CardError",
     "ClientError",
+    "ClientTimeoutError",
     "ConfigError",
     "HistoryError",
     "IllegalTransitionError",
@@ -209,6 +211,16 @@ class ClientError(LocumError):
     """The explicit client was asked for what it was not set up for (section G)."""
 
     code = "client.misused"
+
+
+class ClientTimeoutError(ClientError, TimeoutError):
+    """An operation of the explicit client took longer than its caller allows (G2, G5).
+
+    `detail` has `timeout` in seconds and, once the agent had named them, `task_id` and
+    `context_id`.
+    """
+
+    code = "client.timeout"
 
 
 Kind = Literal["refused", "transient", "in_doubt"]

@@ -169,6 +169,7 @@ class Resolved(_Event, frozen=True, kw_only=True, tag="Resolved"):
     `code` says why when it was not the agent's plain word (`deadline`, `remote.gone`,
     `delivery.unknown`, an error code …). `delivery` is null, or whether the brief was `refused` or
     its fate is `unknown` (C7). `confirmed` is False when an agent never confirmed a cancel (F2).
+    `reason` is why this side wanted the end; `text` is the agent's own words.
     """
 
     TOPIC: ClassVar[str] = "locum.sub_task.resolved"
@@ -179,6 +180,7 @@ class Resolved(_Event, frozen=True, kw_only=True, tag="Resolved"):
     code: str | None = None
     delivery: Literal["refused", "unknown"] | None = None
     confirmed: bool = True
+    reason: str = ""
     context_id: str = ""
     previous_hash: str = ""
     hash: str = ""

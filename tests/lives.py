@@ -222,7 +222,7 @@ class Life:
 
     def cancel(self, reason: str = "", **fields: Any) -> tuple[Event, ...]:
         """End as canceled."""
-        return self._do(Cancel, "planner", {"text": reason} | fields)
+        return self._do(Cancel, "planner", {"reason": reason} | fields)
 
     def expire(self, **fields: Any) -> tuple[Event, ...]:
         """End because of the deadline."""

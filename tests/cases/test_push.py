@@ -60,7 +60,7 @@ async def test_every_kind_of_push_rings(binding: Any, kind: str) -> None:
             assert len(agent.calls("GetTask")) == before + 1
             (end,) = [e for e in await harness.events(sub_task_id) if e["type"] == "Resolved"]
             assert end["cause"] == "push"
-            assert ("push.bare_task" in row.anomalies) is (kind == "bare")
+            assert ("push.bare" in row.anomalies) is (kind == "bare")
 
 
 @both

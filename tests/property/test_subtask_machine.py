@@ -245,7 +245,7 @@ class Lives(RuleBasedStateMachine):
         common: dict[str, Any] = {"sub_task_id": "s1", "at": self.now, "actor": "planner"}
         before = self.known
         if how == "cancel":
-            events = self.do(Cancel(text="enough", confirmed=confirmed, **common))
+            events = self.do(Cancel(reason="enough", confirmed=confirmed, **common))
         elif how == "expire":
             events = self.do(Expire(confirmed=confirmed, **common))
         else:

@@ -145,6 +145,7 @@ EVENTS: dict[str, Event] = {
         code="deadline",
         delivery="unknown",
         confirmed=False,
+        reason="not needed",
         context_id="c1",
         **COMMON,
         **REMOTE,

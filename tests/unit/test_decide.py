@@ -688,7 +688,8 @@ def test_cancel() -> None:
     life = Life.parked()
     (resolved,) = life.cancel("not needed")
     assert isinstance(resolved, Resolved)
-    assert (resolved.state, resolved.text, resolved.confirmed) == ("CANCELED", "not needed", True)
+    assert (resolved.state, resolved.reason, resolved.text) == ("CANCELED", "not needed", "")
+    assert resolved.confirmed
     assert (resolved.actor, resolved.anomalies) == ("planner", ())
     (resolved,) = Life().cancel(confirmed=False)
     assert isinstance(resolved, Resolved)
