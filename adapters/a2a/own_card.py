@@ -49,8 +49,13 @@ def own_card(card: CardSettings, base_url: str) -> AgentCard:
         icon_url=card.icon_url,
         default_input_modes=card.default_input_modes,
         default_output_modes=card.default_output_modes,
-        skills=[_skill(skill) for skill in card.skills],
+        # A card has at least one skill, and a skill one tag (A2A section 4.4).
+        skills=[_skill(skill) for skill in card.skills or (_only_skill(card),)],
     )
+
+
+def _only_skill(card: CardSettings) -> CardSkill:
+    return CardSkill(id="self", name=card.name, description=card.description)
 
 
 def _skill(skill: CardSkill) -> AgentSkill:
@@ -58,7 +63,7 @@ def _skill(skill: CardSkill) -> AgentSkill:
         id=skill.id,
         name=skill.name,
         description=skill.description,
-        tags=skill.tags,
+        tags=skill.tags or (skill.id,),
         examples=skill.examples,
         input_modes=skill.input_modes,
         output_modes=skill.output_modes,

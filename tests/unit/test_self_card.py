@@ -72,6 +72,17 @@ def test_the_card_says_what_was_configured() -> None:
     assert [skill["name"] for skill in made["skills"]] == ["Plan"]
 
 
+def test_a_card_without_skills_is_still_a_card(caplog: pytest.LogCaptureFixture) -> None:
+    """A9: A2A asks for a skill with a tag, so `[card]` without one is given its own words for it."""
+    made = card(skills=[])
+    assert made["skills"] == [
+        {"id": "self", "name": "Foreman", "description": "Hands work out", "tags": ["self"]}
+    ]
+    bare = card(skills=[{"id": "plan", "name": "Plan", "description": "Plans"}])
+    assert bare["skills"][0]["tags"] == ["plan"]
+    assert caplog.records == []
+
+
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A module that can be imported, and only during the test."""
