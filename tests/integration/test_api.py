@@ -168,6 +168,7 @@ BAD_BODIES: list[tuple[bytes, str]] = [
     (b'{"agent":"raw","goal":"g","timeout":0}', "timeout"),
     (b'{"agent":"raw","goal":"g","timeout":1e300}', "timeout"),
     (b'{"agent":"raw","goal":"g","timeout":NaN}', "JSON"),
+    (b'{"agent":"raw","goal":"g","timeout":1e999}', "timeout"),
     (b'{"agent":"raw","goal":"g","acceptance_criteria":"x"}', "acceptance_criteria"),
     (b'{"agent":"raw","goal":"g","acceptance_criteria":[1]}', "acceptance_criteria[0]"),
     (b'{"agent":"raw","goal":"g","parts":[{}]}', "parts[0]"),
@@ -333,6 +334,18 @@ async def test_events() -> None:
         assert (events[0]["actor"], events[0]["correlation_id"]) == ("Zoë", "c-1")
         assert [one["previous_hash"] for one in events[1:]] == [one["hash"] for one in events[:-1]]
         problem(await face.http.get("/v1/sub-tasks/nope/events"), 404, "sub_task.not_found")
+
+
+async def test_an_actor_in_latin_1() -> None:
+    """API: a header that is no UTF-8 is read as Latin-1, as HTTP has it."""
+    async with asking() as (face, _):
+        answer = await face.http.post(
+            SUB_TASKS,
+            json={"agent": "raw", "goal": "g"},
+            headers=[("X-Actor", "Zo\xeb".encode("latin-1"))],  # type: ignore[list-item] # httpx takes bytes
+        )
+        path = f"/v1/sub-tasks/{answer.json()['id']}/events"
+        assert (await face.http.get(path)).json()["events"][0]["actor"] == "Zoë"
 
 
 async def test_an_actor_by_default() -> None:

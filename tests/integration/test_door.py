@@ -81,6 +81,14 @@ async def test_the_token_opens() -> None:
             assert (await face.http.get("/v1/agents", headers=headers)).status_code == 200
 
 
+async def test_a_token_in_any_letters() -> None:
+    """J1: a token of other letters is sent as UTF-8, and one in other bytes is wrong."""
+    async with front(token=TOKEN) as face:
+        for sent in ("correct-höhe".encode(), "correct-höhe".encode("latin-1")):
+            headers = [(b"Authorization", b"Bearer " + sent)]
+            assert (await face.http.get("/v1/agents", headers=headers)).status_code == 401
+
+
 async def test_health_asks_for_nothing() -> None:
     """J1: health answers everybody, by whatever name they call it."""
     async with front(token=TOKEN) as face:

@@ -2,13 +2,18 @@
 
 import asyncio
 import contextlib
+import logging
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import msgspec
+import pytest
 import uvicorn
+from a2a.server.agent_execution import AgentExecutor, RequestContext
+from a2a.server.events import EventQueue
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
@@ -16,6 +21,8 @@ from locum.adapters.bootstrap import Harness
 from locum.adapters.settings import Settings
 from locum.adapters.web import shapes
 from locum.adapters.web.app import build_app
+from locum.adapters.web.feed import EventStream
+from locum.projections import Notification
 
 from ..agents.frames import EOF, EV, A, T, data_part
 from ..agents.raw import RawAgent
@@ -104,9 +111,8 @@ def _same(shaped: Any, said: Any) -> bool:
 
 
 def _settings(url: str, **more: Any) -> Settings:
-    return Settings.from_mapping(
-        {"store": {"url": "sqlite:///:memory:"}, "server": {"base_url": url}, **more}
-    )
+    tables = {"store": {"url": "sqlite:///:memory:"}, "server": {"base_url": url}}
+    return Settings.from_mapping(tables | more)
 
 
 @contextlib.asynccontextmanager
@@ -213,3 +219,89 @@ async def test_a_push_comes_through_a_mount() -> None:
                     async with asyncio.timeout(10):
                         while (await harness.sub_task(row.id)).state != "COMPLETED":
                             await asyncio.sleep(0.01)
+
+
+async def test_a_failure_of_ours_is_told_to_the_log_only(caplog: pytest.LogCaptureFixture) -> None:
+    """J2: an error that should not be is a bare 500; its trace is in the log and nowhere else."""
+
+    class Broken(Harness):
+        def roster(self) -> str:
+            raise RuntimeError("the password is hunter2")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        async with (
+            Broken(_settings(url)) as harness,
+            served(harness.asgi_app(), listening),
+            httpx.AsyncClient(base_url=url, trust_env=False) as http,
+        ):
+            answer = await http.get("/v1/roster")
+    assert (answer.status_code, answer.json()["code"]) == (500, "server.internal")
+    assert "hunter2" not in answer.text
+    assert "Traceback" not in answer.text
+    [record] = [one for one in caplog.records if one.name == "locum.web"]
+    assert record.exc_info is not None
+
+
+async def test_a_start_that_fails_is_told_to_the_server(tmp_path: Path) -> None:
+    """J2: when the harness cannot be opened, the server is told why, and does not start."""
+    url = "http://127.0.0.1:8420"
+    store = {"url": f"sqlite:///{tmp_path}/there/is/no/such/folder.db"}
+    told: list[dict[str, Any]] = []
+    app = Harness(_settings(url, store=store)).asgi_app()
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "lifespan.startup"}
+
+    async def send(message: dict[str, Any]) -> None:
+        told.append(message)
+
+    await app({"type": "lifespan"}, receive, send)
+    assert [message["type"] for message in told] == ["lifespan.startup.failed"]
+    assert "folder.db" in told[0]["message"]
+
+
+@pytest.mark.parametrize("path", ["/v1/parents/p/sub-tasks", "/a2a/push/s", "/a2a"])
+async def test_a_client_that_hangs_up_halfway(path: str, caplog: pytest.LogCaptureFixture) -> None:
+    """J2: a client that goes away while it sends is no failure, and nothing is logged of it."""
+    async with front({"card": {"name": "Foreman", "description": "x"}}, executor=Idle()) as face:
+        host, port = face.url.removeprefix("http://").split(":")
+        _, writer = await asyncio.open_connection(host, int(port))
+        before = asyncio.all_tasks()
+        head = f"POST {path} HTTP/1.1\r\nhost: {host}\r\ncontent-length: 100\r\n\r\n{{"
+        writer.write(head.encode())
+        await writer.drain()
+        async with asyncio.timeout(5):
+            while not asyncio.all_tasks() - before:
+                await asyncio.sleep(0.005)
+            writer.close()
+            await writer.wait_closed()
+            while asyncio.all_tasks() - before:
+                await asyncio.sleep(0.005)
+        assert (await face.http.get("/healthz")).status_code == 200
+    assert [one for one in caplog.records if one.levelno >= logging.WARNING] == []
+
+
+async def test_a_feed_that_breaks_ends() -> None:
+    """E3: when the feed behind a stream fails, the stream ends, and the client can come again."""
+
+    async def broken() -> AsyncGenerator[Notification, None]:
+        raise RuntimeError("no more")
+        yield
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await EventStream(broken(), stopping=asyncio.Event())(scope, receive, send)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        async with served(app, listening), httpx.AsyncClient(trust_env=False) as http:
+            answer = await http.get(url)
+    assert (answer.status_code, answer.text) == (200, ": connected\n\n")
+
+
+class Idle(AgentExecutor):
+    """Does nothing."""
+
+    async def execute(self, context: RequestContext, event_queue: EventQueue) -> None: ...
+
+    async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None: ...
