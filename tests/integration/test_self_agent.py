@@ -289,6 +289,46 @@ async def test_the_card_is_served_with_an_etag() -> None:
         assert again.status_code == 304
 
 
+async def test_the_harness_hands_work_to_itself() -> None:
+    """A9: `self` is an agent like any other, reached over HTTP, pushes included; no card fetched."""
+    async with front({"card": CARD}, executor=Foreman(), token="s3cret") as face:
+        [listed] = (await face.http.get("/v1/agents")).json()["agents"]
+        assert (listed["id"], listed["state"], listed["name"]) == ("self", "accepted", "Foreman")
+        path = "/v1/parents/p/sub-tasks?wait=settled"
+        spawned = await face.http.post(path, json={"agent": "self", "goal": "do it"})
+        assert spawned.json()["state"] == "COMPLETED"
+        [done] = spawned.json()["artifacts"]
+        assert done["parts"][0]["text"].startswith("did ")
+        assert "do it" in done["parts"][0]["text"]
+
+
+async def test_self_asks_and_is_answered() -> None:
+    """A9: a question of `self` is watched by push through the harness's own push route."""
+
+    class Asker(Foreman):
+        async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
+            assert context.message is not None
+            context.message.parts[0].text = "ask" if context.current_task is None else "slow"
+            await super().execute(context, event_queue)
+
+    executor = Asker()
+    async with front({"card": CARD}, executor=executor) as face:
+        path = "/v1/parents/p/sub-tasks?wait=settled"
+        row = (await face.http.post(path, json={"agent": "self", "goal": "g"})).json()
+        assert (row["state"], row["text"]) == ("INPUT_REQUIRED", "Which?")
+        one = f"/v1/sub-tasks/{row['id']}"
+        executor.at_work.clear()
+        replied = await face.http.post(f"{one}/reply", json={"text": "the red ones"})
+        assert replied.status_code == 202
+        await asyncio.wait_for(executor.at_work.wait(), 10)
+        executor.go_on.set()
+        done = await face.harness.settled(row["id"], timeout=20)
+        assert done.state == "COMPLETED"
+        events = (await face.http.get(f"{one}/events")).json()["events"]
+        [parked] = [event for event in events if event["type"] == "Parked"]
+        assert parked["watch"]["mode"] == "push"
+
+
 async def test_without_a_card_there_is_no_self() -> None:
     """A9: without `[card]` the A2A routes are not there, and say so as every path does."""
     async with front() as face:
