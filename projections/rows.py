@@ -15,7 +15,7 @@ from locum.core.lifecycle import A2AState
 from locum.core.report import Artifact, Part
 from locum.core.subtask import PushConfig, SubTask
 
-__all__ = ["SubTaskRow", "part_to_json", "row_after", "row_of", "row_to_json"]
+__all__ = ["SubTaskRow", "artifact_to_json", "part_to_json", "row_after", "row_of", "row_to_json"]
 
 
 class SubTaskRow(Struct, frozen=True, kw_only=True):
@@ -218,11 +218,12 @@ def row_to_json(row: SubTaskRow) -> dict[str, Any]:
         "version": row.version,
         "created_at": row.created_at,
         "updated_at": row.updated_at,
-        "artifacts": [_artifact_to_json(artifact) for artifact in row.artifacts],
+        "artifacts": [artifact_to_json(artifact) for artifact in row.artifacts],
     }
 
 
-def _artifact_to_json(artifact: Artifact) -> dict[str, Any]:
+def artifact_to_json(artifact: Artifact) -> dict[str, Any]:
+    """An artifact as JSON: its id, name, description and parts, and metadata where it has any."""
     found: dict[str, Any] = {
         "artifact_id": artifact.artifact_id,
         "name": artifact.name,
