@@ -12,6 +12,7 @@ from locum.core.errors import (
     AgentUnknownError,
     CardError,
     ClientError,
+    ClientTimeoutError,
     ConfigError,
     HistoryError,
     IllegalTransitionError,
@@ -42,6 +43,7 @@ MADE = [
     SubTasksUnresolvedError("p1", ["s1", "s2"]),
     RequestError("goal: found no text"),
     ClientError("streaming is off", code="client.streaming_off"),
+    ClientTimeoutError("not within 5 s", detail={"timeout": 5}),
     RemoteCallError("no", code="remote.refused", kind="refused"),
     HistoryError("cannot be read"),
     StoreError("cannot be written"),
@@ -61,6 +63,7 @@ CODES = {
     "SubTasksUnresolvedError": "parent.unresolved",
     "RequestError": "request.invalid",
     "ClientError": "client.streaming_off",
+    "ClientTimeoutError": "client.timeout",
     "RemoteCallError": "remote.refused",
     "HistoryError": "history.invalid",
     "StoreError": "store.failed",
@@ -88,7 +91,7 @@ def test_tree_is_drawn_as_it_is() -> None:
         line_of[depth:] = [found[2]]
         drawn[found[2]] = line_of[depth - 1] if depth else ""
     is_so = {
-        found.__name__: "" if found is LocumError else found.__base__.__name__
+        found.__name__: "" if found is LocumError else found.__bases__[0].__name__
         for found in _classes()
     }
     assert drawn == is_so
