@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .bootstrap import Harness
+    from .client import A2AClient, A2AResult, RemoteAgent
     from .settings import Settings
 
-__all__ = ["Harness", "Settings"]
+__all__ = ["A2AClient", "A2AResult", "Harness", "RemoteAgent", "Settings"]
 
-_HOMES = {"Harness": ".bootstrap", "Settings": ".settings"}
+_HOMES = {
+    "A2AClient": ".client",
+    "A2AResult": ".client",
+    "Harness": ".bootstrap",
+    "RemoteAgent": ".client",
+    "Settings": ".settings",
+}
 
 
 def __getattr__(name: str) -> Any:
