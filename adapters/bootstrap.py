@@ -41,6 +41,8 @@ from .signals import Signals
 from .store.journal import Journal
 from .store.writer import Recorded
 from .supervisor import Supervisor
+from .tool import Tool
+from .tools import tools_for
 from .web.app import WebApp, build_app
 
 if TYPE_CHECKING:
@@ -414,6 +416,14 @@ class Harness:
     def roster(self) -> str:
         """The agents as a model may read them (section B)."""
         return self._registry.roster()
+
+    def tools(self, parent_id: str, *, actor: str = "model") -> list[Tool]:
+        """The tools with which the parent's model hands out work and looks after it (G11).
+
+        `actor` is who the record says has used them.
+        """
+        parent_id = checked_id("parent_id", parent_id)
+        return tools_for(self, parent_id, actor=checked_line("actor", actor))
 
     def agents(self) -> list[dict[str, Any]]:
         """Every configured agent, accepted or refused, with the reason (A3)."""
