@@ -696,6 +696,16 @@ def test_cancel() -> None:
     assert (resolved.confirmed, resolved.anomalies) == (False, ("cancel.unconfirmed",))
 
 
+@pytest.mark.parametrize("state", ["CANCELED", "COMPLETED", "FAILED"])
+def test_what_the_agent_makes_of_a_cancel(state: str) -> None:
+    """F2: how the agent says it ended, in its own words, beside why this side wanted the end."""
+    life = Life.linked()
+    (resolved,) = life.hear(task(state, "12 so far"), "cancel", reason="not needed")
+    assert isinstance(resolved, Resolved)
+    assert (resolved.state, resolved.text) == (state, "12 so far")
+    assert (resolved.reason, resolved.confirmed) == ("not needed", True)
+
+
 def test_a_cancel_beats_a_reply() -> None:
     """F2: a reply that was queued beside a cancel is lost with it."""
     life = Life.replied()
