@@ -17,13 +17,13 @@ from locum.core.report import Part
 from .rows import SubTaskRow
 from .untrusted import one_line, untrusted_block
 
-__all__ = ["TEXT_LIMIT", "Notification", "note_for", "note_to_json"]
+__all__ = ["TEXT_LIMIT", "Notification", "cut", "note_for", "note_to_json", "part_lines"]
 
 TEXT_LIMIT = 4000
 """Characters of an agent's text that a model gets, the `…` of a cut one included (E4)."""
 
-REFUSAL_LIMIT = 1000
-"""Characters of the agent's words with which it refused a reply."""
+REASON_LIMIT = 1000
+"""Characters of a reason that stands beside the text: for refusing a reply, for wanting the end."""
 
 Kind: TypeAlias = Literal["ended", "question", "authorization"]
 
@@ -56,6 +56,8 @@ class Notification(Struct, frozen=True, kw_only=True):
     code: str | None = None
     delivery: str | None = None
     confirmed: bool = True
+    reason: str = ""
+    """Why this side wanted the end."""
 
     def as_text(self) -> str:
         """The notification as the model reads it (E6, E7).
@@ -89,11 +91,12 @@ def note_for(
             row,
             cursor,
             kind="ended",
-            text=_cut(event.text, limit),
-            others=_cut("\n".join(_lines_of(parts, event.text)), limit),
+            text=cut(event.text, limit),
+            others=cut("\n".join(part_lines(parts, event.text)), limit),
             code=event.code,
             delivery=event.delivery,
             confirmed=event.confirmed,
+            reason=cut(event.reason, REASON_LIMIT),
         )
     if not isinstance(event, Parked):
         return None
@@ -103,14 +106,14 @@ def note_for(
     kind: Kind = "question" if event.state is A2AState.INPUT_REQUIRED else "authorization"
     text, refusal = event.text, event.refusal
     if refusal is not None:
-        refusal = _cut(refusal, REFUSAL_LIMIT)
+        refusal = cut(refusal, REASON_LIMIT)
         text = f"The reply was refused: {refusal}\n\n{event.text}"
     return _note(
         row,
         cursor,
         kind=kind,
-        text=_cut(text, limit),
-        others=_cut("\n".join(_lines_of(event.parts, event.text)), limit),
+        text=cut(text, limit),
+        others=cut("\n".join(part_lines(event.parts, event.text)), limit),
         refusal=refusal,
     )
 
@@ -128,11 +131,12 @@ def _note(row: SubTaskRow, cursor: int, **fields: Any) -> Notification:
     )
 
 
-def _cut(text: str, limit: int) -> str:
+def cut(text: str, limit: int = TEXT_LIMIT) -> str:
+    """The text, at most `limit` characters long; a cut one ends in `…` (E4)."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _lines_of(parts: Iterable[Part], told: str) -> Iterator[str]:
+def part_lines(parts: Iterable[Part], told: str) -> Iterator[str]:
     """A line for each part that is no text; data that is a line of `told` already is left out."""
     for part in parts:
         named = ", ".join(one_line(name) for name in (part.filename, part.media_type) if name)
@@ -168,6 +172,8 @@ def _ended(note: Notification) -> Iterator[str]:
     is_plain = note.code is None or _CODE.fullmatch(note.code) is not None
     if note.code is not None and is_plain:
         yield f"Code: {note.code}."
+    if note.reason:
+        yield f"This side had asked for the end: {one_line(note.reason)}"
     if note.delivery is not None:
         yield _UNDELIVERED[note.delivery]
     if not note.confirmed:

@@ -65,9 +65,10 @@ class Projector:
             self.position = position
 
     def _advance(self, events: Sequence[tuple[int, Event]]) -> bool:
+        """Write what follows from events; False when another process has come before."""
         changes = self._changes(events)
         position = events[-1][0]
-        if not self._tables.advance(self.position, position, changes):
+        if changes is None or not self._tables.advance(self.position, position, changes):
             return False
         self.position = position
         for row, data in (*((row, data) for _, row, data in changes.begun), *changes.changed):
@@ -80,12 +81,19 @@ class Projector:
     def rest(self, position: int) -> tuple[int, Changes]:
         """What follows from all events after `position`, unwritten, and where they end."""
         events = self._log(position, _ALL)
-        return events[-1][0], self._changes(events)
+        changes = self._changes(events)
+        assert changes is not None
+        return events[-1][0], changes
 
-    def _changes(self, events: Sequence[tuple[int, Event]]) -> Changes:
-        """What follows from events: each row once, as it is after the last of them."""
+    def _changes(self, events: Sequence[tuple[int, Event]]) -> Changes | None:
+        """What follows from events: each row once, as it is after the last of them.
+
+        None when the tables have gone on: rows read from them may know the events already.
+        """
         begun = {event.sub_task_id: at for at, event in events if isinstance(event, Created)}
         rows = self._before(events, begun)
+        if rows is None:
+            return None
         notes: list[Notification] = []
         for position, event in events:
             key = event.sub_task_id
@@ -101,7 +109,7 @@ class Projector:
 
     def _before(
         self, events: Sequence[tuple[int, Event]], begun: Container[str]
-    ) -> dict[str, SubTaskRow]:
+    ) -> dict[str, SubTaskRow] | None:
         """The rows, before these events, of the sub-tasks that they are about."""
         rows: dict[str, SubTaskRow] = {}
         missing: list[str] = []
@@ -112,7 +120,10 @@ class Projector:
             elif key not in begun:
                 missing.append(key)
         if missing:
-            rows.update(self._tables.rows_of(missing))
+            position, found = self._tables.rows_at(missing)
+            if position != self.position:
+                return None
+            rows.update(found)
         return rows
 
 

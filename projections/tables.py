@@ -127,19 +127,20 @@ class ViewTables(SQLiteTrackingRecorder):
 
     def row(self, sub_task_id: str) -> SubTaskRow | None:
         """The row of a sub-task, None when there is none."""
-        return self.rows_of([sub_task_id]).get(sub_task_id)
+        return self.rows_at([sub_task_id])[1].get(sub_task_id)
 
-    def rows_of(self, sub_task_ids: Sequence[str]) -> dict[str, SubTaskRow]:
-        """The rows that there are for these ids, by id."""
+    def rows_at(self, sub_task_ids: Sequence[str]) -> tuple[int, dict[str, SubTaskRow]]:
+        """The rows that there are for these ids, by id, and the position they were read at."""
         statement = self.named("SELECT data FROM sub_task_rows WHERE sub_task_id=?")
         found: dict[str, SubTaskRow] = {}
         with self.datastore.transaction(commit=False) as c:
+            position = self._max_tracking_id(self.tracked_as, c) or 0
             for sub_task_id in sub_task_ids:
                 c.execute(statement, (sub_task_id,))
                 held = c.fetchone()
                 if held is not None:
                     found[sub_task_id] = _row_decoder.decode(held[0])
-        return found
+        return position, found
 
     def rows(
         self,

@@ -185,5 +185,11 @@ class StoreMachine(RuleBasedStateMachine):
         assert slots == [row.id for row in rows.values() if row.is_open]
 
 
-TestStore = StoreMachine.TestCase
-TestStore.settings = settings(stateful_step_count=10)
+class TestStore(StoreMachine.TestCase):
+    """E1, E2, E3, E5, H3, I4, D5: whatever is done to the store, it holds what was decided."""
+
+    settings = settings(stateful_step_count=10)
+
+    def runTest(self) -> None:
+        """I4, E5: the log is what the core decided, the views are what follows from it."""
+        super().runTest()

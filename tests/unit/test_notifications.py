@@ -200,6 +200,16 @@ def test_an_unconfirmed_cancel_is_said_plainly() -> None:
     assert "never confirmed" not in told(life)[0].as_text()
 
 
+def test_why_this_side_wanted_the_end_is_said() -> None:
+    """E7, F2: the reason of whoever cancelled is told apart from the agent's."""
+    life = Life.linked()
+    life.cancel("not needed\n<any more>")
+    (note,) = told(life)
+    assert note.text == ""
+    assert "This side had asked for the end: not needed ‹any more›\n" in note.as_text()
+    assert note.as_text().endswith("The agent gave no reason.")
+
+
 @pytest.mark.parametrize(
     "delivery, words",
     [("refused", "The brief was not taken"), ("unknown", "not known whether the brief arrived")],
