@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 import rich_click as click
-from locum.core.render import mermaid, svg
 
 from locum.core.errors import SubTaskNotFoundError
+from locum.core.render import mermaid, svg
 from locum.projections import note_to_json, row_to_json
 
 from ..store.journal import Journal
