@@ -16,9 +16,9 @@ from random import Random
 import msgspec
 
 from locum.core.artifacts import Artifacts
-from locum.core.commands import Command, Fail, Hear, HearLimits
+from locum.core.commands import Command, Fail, Hear, HearLimits, RefuseReply, Rewatch
 from locum.core.errors import LocumError, RemoteCallError
-from locum.core.events import Cause, Watch, WatchMode
+from locum.core.events import Cause, Parked, Watch, WatchMode
 from locum.core.hearing import Verdict, status_text, weigh
 from locum.core.lifecycle import A2AState
 from locum.core.policy import Known, Traits
@@ -81,6 +81,7 @@ class Desk:
     __slots__ = (
         "_doubt_at",
         "_miss_at",
+        "_minted",
         "_misses",
         "_odd",
         "_tokens",
@@ -137,7 +138,10 @@ class Desk:
         self.pause = Pause(
             self.settings.follow_interval, office.settings.follow_backoff, office.random
         )
-        self._tokens: dict[str, str] = {}
+        self._tokens: dict[str | None, str] = {}
+        """The token of the recorded watch, by its digest, until the agent has it."""
+        self._minted: dict[str | None, str] = {}
+        """Tokens whose digests are on their way to the record."""
         self._odd: tuple[str, ...] = ()
         self._misses = 0
         self._miss_at = 0.0
@@ -199,8 +203,14 @@ class Desk:
         return await self.office.journal.load(self.id)
 
     async def record(self, command: Command) -> Recorded:
-        """Decide and record a command."""
-        return await self.office.journal.handle(command)
+        """Decide and record a command; of the tokens minted for it, the recorded one is kept."""
+        recorded = await self.office.journal.handle(command)
+        for event in recorded.events:
+            if isinstance(event, Parked) and event.watch.token_digest in self._minted:
+                self._tokens = {event.watch.token_digest: self._minted[event.watch.token_digest]}
+        if isinstance(command, Hear | RefuseReply | Rewatch):
+            self._minted.pop(command.watch.token_digest, None)
+        return recorded
 
     # --- tokens: only their digests are ever recorded (D2)
 
@@ -215,7 +225,7 @@ class Desk:
             return Watch(mode=fallback, fallback=fallback)
         token = secrets.token_urlsafe(32)
         digest = hashlib.sha256(token.encode()).hexdigest()
-        self._tokens = {digest: token}
+        self._minted[digest] = token
         return Watch(
             mode="push", fallback=fallback, config_id=f"locum-{self.id}", token_digest=digest
         )
