@@ -80,8 +80,8 @@ class Desk:
 
     __slots__ = (
         "_doubt_at",
-        "_miss_at",
         "_minted",
+        "_miss_at",
         "_misses",
         "_odd",
         "_tokens",
