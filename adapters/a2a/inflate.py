@@ -23,7 +23,9 @@ class Inflater:
         self.packed = encoding not in ("", "identity")
         if self.packed and encoding not in ("gzip", "x-gzip", "deflate"):
             raise httpx.DecodingError("the answer is packed in a way that was not asked for")
-        self._unpack = zlib.decompressobj(_GZIP_OR_ZLIB)
+        if self.packed:
+            # Kilobytes, which a held stream that is not packed does without.
+            self._unpack = zlib.decompressobj(_GZIP_OR_ZLIB)
         self._begun = False
 
     def feed(self, piece: bytes) -> Iterator[bytes]:

@@ -37,6 +37,7 @@ _DROPPED: Final = frozenset(
         *("set-cookie", "trailer", "transfer-encoding"),
     }
 )
+_STREAM_HEADERS: Final = (("content-type", "text/event-stream"),)
 _WORDS: Final = 1000
 
 
@@ -167,7 +168,7 @@ class WireTransport(httpx.AsyncBaseTransport):
         notes.response = stream
         return httpx.Response(
             response.status_code,
-            headers=[*_kept(response, _DROPPED), ("content-type", "text/event-stream")],
+            headers=_STREAM_HEADERS,
             stream=stream,
             extensions=response.extensions,
         )
@@ -182,15 +183,17 @@ class WireTransport(httpx.AsyncBaseTransport):
 
 def _read_head(request: httpx.Request, response: httpx.Response, notes: CallNotes) -> None:
     """Note what the head says. Raises RedirectRefusedError (A6)."""
-    headers = response.headers
+    status = response.status_code
     notes.sent = notes.answered = True
-    notes.status = response.status_code
-    notes.content_type = one_line(headers.get("content-type", ""), _WORDS)
-    notes.retry_after = retry_after(headers.get("retry-after", ""), datetime.now(UTC))
-    notes.challenge = one_line(headers.get("www-authenticate", ""), _WORDS)
-    if response.status_code in _REDIRECTS:
-        target = target_of(headers.get("location", ""), request.url)
-        raise RedirectRefusedError(response.status_code, target)
+    notes.status = status
+    notes.content_type = one_line(response.headers.get("content-type", ""), _WORDS)
+    if status < 300:
+        return
+    notes.retry_after = retry_after(response.headers.get("retry-after", ""), datetime.now(UTC))
+    notes.challenge = one_line(response.headers.get("www-authenticate", ""), _WORDS)
+    if status in _REDIRECTS:
+        target = target_of(response.headers.get("location", ""), request.url)
+        raise RedirectRefusedError(status, target)
 
 
 def _too_late(notes: CallNotes, place: Place | None) -> httpx.TimeoutException:
