@@ -187,9 +187,9 @@ def _read_head(request: httpx.Request, response: httpx.Response, notes: CallNote
     notes.sent = notes.answered = True
     notes.status = status
     notes.content_type = one_line(response.headers.get("content-type", ""), _WORDS)
+    notes.retry_after = retry_after(response.headers.get("retry-after", ""), datetime.now(UTC))
     if status < 300:
         return
-    notes.retry_after = retry_after(response.headers.get("retry-after", ""), datetime.now(UTC))
     notes.challenge = one_line(response.headers.get("www-authenticate", ""), _WORDS)
     if status in _REDIRECTS:
         target = target_of(response.headers.get("location", ""), request.url)

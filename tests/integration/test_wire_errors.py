@@ -78,6 +78,15 @@ async def test_envelopes_of_the_other_binding(binding: Binding) -> None:
         assert peer.notes.anomalies
 
 
+async def test_retry_after_is_kept_whatever_the_status(binding: Binding) -> None:
+    """K4: an error under HTTP 200 may come with a `Retry-After` too."""
+    async with RawAgent(binding) as agent, wired(agent) as peer:
+        agent.on("GetTask", [ERR(-32000, "busy", status=200, headers=(("retry-after", "7"),))])
+        with pytest.raises(RemoteCallError, match="busy") as raised:
+            await peer.get()
+        assert raised.value.retry_after == 7.0
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 async def test_redirects_are_refused(binding: Binding, status: int) -> None:
     """A6: a redirect is never followed; the refusal names the target, but no secret in it."""
