@@ -11,6 +11,7 @@ COMMANDS = {
     "demo": "running",
     "agents": "reading",
     "delegate": "changing",
+    "ask": "asking",
     "ls": "reading",
     "show": "reading",
     "events": "reading",
