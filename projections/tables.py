@@ -23,8 +23,9 @@ _NAMES = ("sub_task_rows", "notifications")
 _TABLES = (
     """CREATE TABLE IF NOT EXISTS sub_task_rows (
     position INTEGER PRIMARY KEY, sub_task_id TEXT NOT NULL UNIQUE, parent_id TEXT NOT NULL,
-    agent TEXT NOT NULL, state TEXT NOT NULL, unresolved INTEGER NOT NULL, open INTEGER NOT NULL,
-    watch TEXT, deadline TEXT, push INTEGER NOT NULL, data BLOB NOT NULL)""",
+    agent TEXT NOT NULL, version INTEGER NOT NULL, state TEXT NOT NULL,
+    unresolved INTEGER NOT NULL, open INTEGER NOT NULL, watch TEXT, deadline TEXT,
+    push INTEGER NOT NULL, data BLOB NOT NULL)""",
     """CREATE TABLE IF NOT EXISTS notifications (
     cursor INTEGER PRIMARY KEY, parent_id TEXT NOT NULL, data BLOB NOT NULL)""",
 )
@@ -35,10 +36,10 @@ _INDICES = (
     "CREATE INDEX IF NOT EXISTS sub_task_rows_open ON sub_task_rows (open) WHERE open = 1",
     "CREATE INDEX IF NOT EXISTS notifications_feed ON notifications (parent_id, cursor)",
 )
-_ADD_ROW = "INSERT INTO sub_task_rows VALUES (?,?,?,?,?,?,?,?,?,?,?)"
+_ADD_ROW = "INSERT INTO sub_task_rows VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
 _SET_ROW = (
-    "UPDATE sub_task_rows SET state=?, unresolved=?, open=?, watch=?, deadline=?, push=?, data=?"
-    " WHERE sub_task_id=?"
+    "UPDATE sub_task_rows SET version=?, state=?, unresolved=?, open=?, watch=?, deadline=?,"
+    " push=?, data=? WHERE sub_task_id=?"
 )
 _ADD_NOTE = "INSERT INTO notifications VALUES (?,?,?)"
 
@@ -168,6 +169,14 @@ class ViewTables(SQLiteTrackingRecorder):
         found = self._select(statement, [value for _, value in wanted])
         return [_row_decoder.decode(data) for (data,) in found]
 
+    def versions(self) -> dict[str, int]:
+        """The version that each sub-task is known to have reached, by id; none without tables."""
+        try:
+            found = self._select("SELECT sub_task_id, version FROM sub_task_rows", [])
+        except OperationalError:
+            return {}
+        return dict(found)
+
     def unresolved(self, parent_id: str) -> list[str]:
         """The ids of a parent's unresolved sub-tasks, in the order they were created."""
         found = self._select(
@@ -280,6 +289,7 @@ class ViewTables(SQLiteTrackingRecorder):
 
 def _columns(row: SubTaskRow) -> tuple[Any, ...]:
     return (
+        row.version,
         row.state.value,
         int(row.is_unresolved),
         int(row.is_open),

@@ -2,7 +2,8 @@
 
 from .journal import Journal, OnEvents
 from .ledger import Stored
+from .verify import Fault, Verified, verify
 from .views import Views
 from .writer import Recorded
 
-__all__ = ["Journal", "OnEvents", "Recorded", "Stored", "Views"]
+__all__ = ["Fault", "Journal", "OnEvents", "Recorded", "Stored", "Verified", "Views", "verify"]

@@ -127,7 +127,7 @@ class Ledger(Application[str]):
         if schema < SCHEMA:
             self._log.create_table()
         for latest in self.page(self.position - 1, 1):
-            decode(latest.state)
+            _refuse_newer(latest.state)
 
     @property
     def position(self) -> int:
@@ -150,6 +150,13 @@ class Ledger(Application[str]):
         """The stored bytes of a sub-task's events, in order; none when there are none."""
         return tuple(stored.state for stored in self._log.select_events(sub_task_id))
 
+    def stored(self, sub_task_id: str) -> list[Stored]:
+        """A sub-task's events as they lie there, in order; their positions are not known (0)."""
+        found = self._log.select_events(sub_task_id)
+        return [
+            Stored(0, sub_task_id, one.originator_version, one.topic, one.state) for one in found
+        ]
+
     def page(self, after: int, limit: int) -> list[Stored]:
         """The next events of the whole log after a position, at most `limit`."""
         found = self._log.select_notifications(after, limit, inclusive_of_start=False)
@@ -163,3 +170,12 @@ class Ledger(Application[str]):
         found = self._log.select_notifications(after, limit, inclusive_of_start=False)
         read = self.mapper.to_domain_event
         return [(n.id, cast("Event", read(n))) for n in found]
+
+
+def _refuse_newer(state: bytes) -> None:
+    """Whatever the store's mark says: what a later release has written, it has written last."""
+    try:
+        decode(state)
+    except HistoryError as error:
+        if error.code == "history.newer":
+            raise

@@ -28,9 +28,10 @@ class Store:
         self._busy_timeout = busy_timeout
         self._datastores: list[Datastore] = []
 
-    def open(self, *, create: bool) -> None:
+    def open(self, *, create: bool, project: bool = True) -> None:
         """Open the store and bring its projections up to the end of its log.
 
+        With `project` False they are left as they are, missing perhaps, and there is no projector.
         Raises StoreError (`store.no_folder`, `store.missing`, `store.foreign`, `store.failed`),
         HistoryError `history.newer` for a store of a later release (I5).
         """
@@ -43,6 +44,8 @@ class Store:
             self.ledger = Ledger(events)
             self.ledger.prepare()
             self.tables = ViewTables(views)
+            if not project:
+                return
             self.tables.prepare()
             self.projector = Projector(self.tables, self.ledger.events_after)
             self.projector.catch_up()
