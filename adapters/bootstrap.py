@@ -7,7 +7,6 @@ shut down in reverse.
 
 import asyncio
 import logging
-import secrets
 import uuid
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack
@@ -18,28 +17,21 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from locum.core.commands import Reply, Spawn
 from locum.core.errors import (
-    RequestError,
-    ServerError,
-    SubTaskNotFoundError,
     SubTasksUnresolvedError,
 )
-from locum.core.events import Created, Envelope, Event, Follows, Resolved
+from locum.core.events import Event
 from locum.core.lifecycle import A2AState
 from locum.core.report import Part
-from locum.core.times import add_seconds, to_text
 from locum.projections import Notification, SubTaskRow
 
-from .a2a.extensions import TASK_EXTENSION
-from .a2a.registry import Agent, Registry
+from .a2a.registry import Registry
 from .desk import Office
-from .requests import checked_id, checked_line, checked_parts, checked_text, checked_timeout
+from .lookout import Lookout
+from .ordering import Brief, follows_of, keyed_id, new_id, reply_command, spawn_command
+from .requests import checked_id, checked_line, checked_text
 from .settings import Settings
-from .settings_agents import SELF
-from .signals import Signals
 from .store.journal import Journal
-from .store.writer import Recorded
 from .supervisor import Supervisor
 from .tool import Tool
 from .tools import tools_for
@@ -86,12 +78,9 @@ class Harness:
         self._clock = clock
         self._random = random or Random()  # noqa: S311 - jitter, not secrets
         self._self_agent: SelfAgent | None = None
-        self._signals = Signals()
-        self._parents: dict[str, str] = {}
-        """The parents of the open sub-tasks, by sub-task id: whose feed an event belongs to."""
         self._stack = AsyncExitStack()
-        self._closing = asyncio.Event()
         self._journal: Journal
+        self._lookout: Lookout
         self._registry: Registry
         self._supervisor: Supervisor
 
@@ -101,6 +90,7 @@ class Harness:
             self._journal = await stack.enter_async_context(
                 Journal.open(settings.store.url, on_events=self._noted, batch=settings.store.batch)
             )
+            self._lookout = Lookout(self._journal)
             own_url = await self._serve_self(stack)
             self._registry = await stack.enter_async_context(Registry(settings, own_url=own_url))
             office = Office(
@@ -114,7 +104,7 @@ class Harness:
             )
             self._supervisor = await stack.enter_async_context(Supervisor(office))
             async for slot in self._journal.views.open_slots():
-                self._parents[slot.id] = slot.parent_id
+                self._lookout.expect(slot.id, slot.parent_id)
                 self._supervisor.recover(slot.id, slot.parent_id, slot.agent, slot.deadline)
             stack.callback(self.stop_waiting)
             self._stack = stack.pop_all()
@@ -151,26 +141,11 @@ class Harness:
     def stop_waiting(self) -> None:
         """Take no more work and let go of everybody who waits; the end comes with `async with`."""
         self.ready = False
-        self._closing.set()
-        self._signals.send_all()
+        self._lookout.stop()
 
     def _noted(self, events: Sequence[tuple[int, Event]]) -> None:
         self._supervisor.noted(event for _, event in events)
-        for _, event in events:
-            self._signals.send(event.sub_task_id)
-            if isinstance(event, Created):
-                self._parents[event.sub_task_id] = event.parent_id
-            if (parent_id := self._parent_of(event.sub_task_id)) is not None:
-                self._signals.send(_parent_key(parent_id))
-            if isinstance(event, Resolved):
-                self._parents.pop(event.sub_task_id, None)
-
-    def _parent_of(self, sub_task_id: str) -> str | None:
-        # At its end a sub-task's desk may be gone before its last event is shown.
-        if (parent_id := self._parents.get(sub_task_id)) is not None:
-            return parent_id
-        desk = self._supervisor.desk(sub_task_id)
-        return None if desk is None else desk.parent_id
+        self._lookout.note(events)
 
     # --- delegating
 
@@ -201,70 +176,41 @@ class Harness:
         to `self` only (C3). Raises AgentUnknownError, AgentRefusedError, RequestError.
         """
         parent_id = checked_id("parent_id", parent_id)
-        key = None if idempotency_key is None else checked_id("idempotency_key", idempotency_key)
-        sub_task_id = self._new_id() if key is None else _id_for(parent_id, key)
-        if key is not None and (known := await self._known(sub_task_id)) is not None:
-            return await self._row(known)
-        goal = checked_text("goal", goal, empty=False)
-        if isinstance(acceptance_criteria, str):
-            raise RequestError("acceptance_criteria: found a text; give a list of texts")
-        criteria = tuple(
-            checked_text(f"acceptance_criteria[{index}]", text)
-            for index, text in enumerate(acceptance_criteria)
+        if idempotency_key is None:
+            sub_task_id = new_id(self._clock())
+        else:
+            sub_task_id = keyed_id(parent_id, checked_id("idempotency_key", idempotency_key))
+            if (row := await self._journal.views.row(sub_task_id)) is not None:
+                return row
+        brief = Brief(
+            parent_id=parent_id,
+            goal=goal,
+            description=description,
+            acceptance_criteria=acceptance_criteria,
+            name=name,
+            parts=parts,
+            actor=actor,
+            timeout=timeout,
+            idempotency_key=idempotency_key,
+            model=model,
+            reasoning_effort=reasoning_effort,
+            parent_tasks=parent_tasks,
+            correlation_id=correlation_id,
         )
-        seconds = checked_timeout(timeout)
         accepted = await self._registry.ready(agent)
-        now = to_text(self._clock())
-        recorded = await self._journal.handle(
-            Spawn(
-                sub_task_id=sub_task_id,
-                at=now,
-                actor=checked_line("actor", actor),
-                correlation_id=checked_line(
-                    "correlation_id", correlation_id or secrets.token_hex(16)
-                ),
-                parent_id=parent_id,
-                agent_id=accepted.id,
-                name=checked_line("name", name) or goal.strip().splitlines()[0][:80],
-                goal=goal,
-                description=checked_text("description", description),
-                acceptance_criteria=criteria,
-                parts=checked_parts(parts),
-                message_id=str(uuid.uuid4()),
-                participant_id=self.settings.standin.participant_id,
-                card_digest=accepted.card_digest,
-                envelope=_envelope_for(accepted),
-                model=checked_line("model", model),
-                reasoning_effort=checked_line("reasoning_effort", reasoning_effort),
-                parent_tasks=tuple(checked_id("parent_tasks", one) for one in parent_tasks),
-                follows=await self._follows(follows, accepted.id),
-                deadline=None if seconds is None else add_seconds(now, seconds),
-                idempotency_key=key,
-            )
+        before = None if follows is None else await self._journal.load(follows)
+        command = spawn_command(
+            brief,
+            sub_task_id=sub_task_id,
+            agent=accepted,
+            follows=None if before is None else follows_of(before, accepted.id),
+            participant_id=self.settings.standin.participant_id,
+            now=self._clock(),
         )
+        recorded = await self._journal.handle(command)
         if recorded.events:
             self._supervisor.adopt(recorded.sub_task, unsent=True)
-        return await self._row(recorded)
-
-    async def _follows(self, sub_task_id: str | None, agent_id: str) -> Follows | None:
-        if sub_task_id is None:
-            return None
-        before = await self._journal.load(sub_task_id)
-        if before.agent_id != agent_id:
-            raise RequestError(
-                f"follows: sub-task {sub_task_id} is agent {before.agent_id!r}'s, not"
-                f" {agent_id!r}'s; a context is continued with the agent that has it"
-            )
-        if not before.is_resolved:
-            raise RequestError(
-                f"follows: sub-task {sub_task_id} is {before.state}; wait for its end, or reply"
-                " to it"
-            )
-        return Follows(
-            sub_task_id=before.id,
-            remote_task_id=before.remote_task_id,
-            context_id=before.context_id,
-        )
+        return await self.sub_task(sub_task_id)
 
     async def reply(
         self,
@@ -281,21 +227,19 @@ class Harness:
         `question` is the version of the row that was answered. Raises SubTaskNotFoundError,
         NotParkedError, SubTaskResolvedError, StaleQuestionError, RequestError.
         """
-        checked = checked_parts(parts)
-        command = Reply(
-            sub_task_id=sub_task_id,
-            at=to_text(self._clock()),
-            actor=checked_line("actor", actor),
-            correlation_id=checked_line("correlation_id", correlation_id or ""),
-            message_id=str(uuid.uuid4()),
-            text=checked_text("text", text, empty=bool(checked)),
-            parts=checked,
+        command = reply_command(
+            sub_task_id,
+            text=text,
+            parts=parts,
             question=question,
+            actor=actor,
+            correlation_id=correlation_id,
+            now=self._clock(),
         )
         with self._supervisor.replying(sub_task_id, command.message_id):
             recorded = await self._journal.handle(command)
         self._supervisor.adopt(recorded.sub_task)
-        return await self._row(recorded)
+        return await self.sub_task(sub_task_id)
 
     async def cancel(
         self,
@@ -313,36 +257,24 @@ class Harness:
         actor = checked_line("actor", actor)
         sub_task = await self._journal.load(sub_task_id)
         if not sub_task.is_resolved:
-            with self._signals.subscribed(sub_task_id) as changed:
-                self._supervisor.cancel(sub_task, actor, reason, correlation_id or "")
-                while not (await self._journal.load(sub_task_id)).is_resolved:
-                    await self._wait(changed)
-        return await self.sub_task(sub_task_id)
+            self._supervisor.cancel(sub_task, actor, reason, correlation_id or "")
+        return await self._lookout.row_when(sub_task_id, lambda row: row.state.is_terminal)
 
     async def settled(self, sub_task_id: str, timeout: float | None = None) -> SubTaskRow:
         """The row as soon as the sub-task is terminal or parked. Raises TimeoutError."""
-        return await self._row_when(sub_task_id, lambda row: row.state.is_settled, timeout=timeout)
+        async with asyncio.timeout(timeout):
+            return await self._lookout.row_when(sub_task_id, lambda row: row.state.is_settled)
 
     async def linked(self, sub_task_id: str, timeout: float | None = None) -> SubTaskRow:
         """The row as soon as the remote task is known, or the end. Raises TimeoutError."""
-        return await self._row_when(
-            sub_task_id,
-            lambda row: bool(row.remote_task_id) or row.state.is_terminal,
-            timeout=timeout,
-        )
-
-    async def _row_when(
-        self, sub_task_id: str, is_so: Callable[[SubTaskRow], bool], *, timeout: float | None
-    ) -> SubTaskRow:
         async with asyncio.timeout(timeout):
-            with self._signals.subscribed(sub_task_id) as changed:
-                while not is_so(row := await self.sub_task(sub_task_id)):
-                    await self._wait(changed)
-                return row
+            return await self._lookout.row_when(
+                sub_task_id, lambda row: bool(row.remote_task_id) or row.state.is_terminal
+            )
 
     def changes(self, sub_task_id: str) -> AbstractContextManager[asyncio.Event]:
         """An event that is set whenever the sub-task changes, while the context lasts."""
-        return self._signals.subscribed(sub_task_id)
+        return self._lookout.changes(sub_task_id)
 
     # --- a parent's work
 
@@ -354,11 +286,7 @@ class Harness:
 
     async def sub_task(self, sub_task_id: str) -> SubTaskRow:
         """One row. Raises SubTaskNotFoundError."""
-        await self._journal.views.wait(self._journal.position)
-        row = await self._journal.views.row(sub_task_id)
-        if row is None:
-            raise SubTaskNotFoundError(sub_task_id)
-        return row
+        return await self._lookout.row(sub_task_id)
 
     async def events(self, sub_task_id: str) -> list[dict[str, Any]]:
         """The sub-task's events as JSON values, in order (H1). Raises SubTaskNotFoundError."""
@@ -397,19 +325,9 @@ class Harness:
         """Up to `limit` notifications past the cursor `after`, and the cursor to go on from (E3)."""
         return await self._journal.views.notes(parent_id, after, limit)
 
-    async def notifications(
-        self, parent_id: str, after: int = 0
-    ) -> AsyncGenerator[Notification, None]:
+    def notifications(self, parent_id: str, after: int = 0) -> AsyncGenerator[Notification, None]:
         """The parent's notifications past the cursor `after`, for ever; ends when locum stops."""
-        with self._signals.subscribed(_parent_key(parent_id)) as changed:
-            while True:
-                notes, after = await self.notes(parent_id, after)
-                for note in notes:
-                    yield note
-                if not notes:
-                    if self._closing.is_set():
-                        return
-                    await self._wait(changed)
+        return self._lookout.notifications(parent_id, after)
 
     # --- agents
 
@@ -453,41 +371,3 @@ class Harness:
     def self_routes(self) -> Any:
         """The A2A routes of `self`, an ASGI application; None when it is not configured (A9)."""
         return None if self._self_agent is None else self._self_agent.app
-
-    # --- inside
-
-    def _new_id(self) -> str:
-        milliseconds = int(self._clock().timestamp() * 1000)
-        return f"st-{milliseconds:012x}{secrets.token_hex(8)}"
-
-    async def _known(self, sub_task_id: str) -> Recorded | None:
-        try:
-            sub_task = await self._journal.load(sub_task_id)
-        except SubTaskNotFoundError:
-            return None
-        return Recorded(sub_task, (), self._journal.position)
-
-    async def _row(self, recorded: Recorded) -> SubTaskRow:
-        await self._journal.views.wait(recorded.position)
-        return await self.sub_task(recorded.sub_task.id)
-
-    async def _wait(self, changed: asyncio.Event) -> None:
-        if self._closing.is_set():
-            raise ServerError("locum is stopping; ask again when it is up.", code="server.stopping")
-        await changed.wait()
-        changed.clear()
-
-
-def _parent_key(parent_id: str) -> str:
-    return f"parent:{parent_id}"
-
-
-def _id_for(parent_id: str, key: str) -> str:
-    return f"st-{uuid.uuid5(KEY_SPACE, f'{len(parent_id)}:{parent_id}:{key}').hex}"
-
-
-def _envelope_for(agent: Agent) -> Envelope:
-    """Which task envelope goes to an agent: the full one to `self` only (C3)."""
-    if TASK_EXTENSION not in agent.extensions:
-        return "none"
-    return "full" if agent.id == SELF else "brief"

@@ -1,0 +1,149 @@
+"""Building the commands of a caller: what was handed in is checked, named and timed here.
+
+Nothing is recorded or sent; a refusal names the field.
+"""
+
+import secrets
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+
+from locum.core.commands import Reply, Spawn
+from locum.core.errors import RequestError
+from locum.core.events import Envelope, Follows
+from locum.core.report import Part
+from locum.core.subtask import SubTask
+from locum.core.times import add_seconds, to_text
+
+from .a2a.agent import Agent
+from .a2a.extensions import TASK_EXTENSION
+from .requests import checked_id, checked_line, checked_parts, checked_text, checked_timeout
+from .settings_agents import SELF
+
+__all__ = ["Brief", "follows_of", "keyed_id", "new_id", "reply_command", "spawn_command"]
+
+KEY_SPACE = uuid.UUID("0e2b6f0c-6f2e-4d5b-9d4e-1c1f3a9c7b10")
+"""Name space of the sub-task ids that idempotency keys lead to (C10)."""
+
+
+class Brief(Struct, frozen=True, kw_only=True):
+    """A piece of work as a caller hands it in, unchecked."""
+
+    parent_id: str
+    goal: str
+    description: str
+    acceptance_criteria: Sequence[str]
+    name: str
+    parts: Sequence[Part | Mapping[str, Any]]
+    actor: str
+    timeout: float | None
+    idempotency_key: str | None
+    model: str
+    reasoning_effort: str
+    parent_tasks: Sequence[str]
+    correlation_id: str | None
+
+
+def new_id(now: datetime) -> str:
+    """A sub-task id that sorts by its time."""
+    return f"st-{int(now.timestamp() * 1000):012x}{secrets.token_hex(8)}"
+
+
+def keyed_id(parent_id: str, key: str) -> str:
+    """The one sub-task id that a parent's idempotency key leads to (C10)."""
+    return f"st-{uuid.uuid5(KEY_SPACE, f'{len(parent_id)}:{parent_id}:{key}').hex}"
+
+
+def spawn_command(
+    brief: Brief,
+    *,
+    sub_task_id: str,
+    agent: Agent,
+    follows: Follows | None,
+    participant_id: str,
+    now: datetime,
+) -> Spawn:
+    """The command that records the brief for an agent. Raises RequestError."""
+    goal = checked_text("goal", brief.goal, empty=False)
+    if isinstance(brief.acceptance_criteria, str):
+        raise RequestError("acceptance_criteria: found a text; give a list of texts")
+    seconds = checked_timeout(brief.timeout)
+    at = to_text(now)
+    return Spawn(
+        sub_task_id=sub_task_id,
+        at=at,
+        actor=checked_line("actor", brief.actor),
+        correlation_id=checked_line(
+            "correlation_id", brief.correlation_id or secrets.token_hex(16)
+        ),
+        parent_id=brief.parent_id,
+        agent_id=agent.id,
+        name=checked_line("name", brief.name) or goal.strip().splitlines()[0][:80],
+        goal=goal,
+        description=checked_text("description", brief.description),
+        acceptance_criteria=tuple(
+            checked_text(f"acceptance_criteria[{index}]", text)
+            for index, text in enumerate(brief.acceptance_criteria)
+        ),
+        parts=checked_parts(brief.parts),
+        message_id=str(uuid.uuid4()),
+        participant_id=participant_id,
+        card_digest=agent.card_digest,
+        envelope=_envelope_for(agent),
+        model=checked_line("model", brief.model),
+        reasoning_effort=checked_line("reasoning_effort", brief.reasoning_effort),
+        parent_tasks=tuple(checked_id("parent_tasks", one) for one in brief.parent_tasks),
+        follows=follows,
+        deadline=None if seconds is None else add_seconds(at, seconds),
+        idempotency_key=brief.idempotency_key,
+    )
+
+
+def reply_command(
+    sub_task_id: str,
+    *,
+    text: str,
+    parts: Sequence[Part | Mapping[str, Any]],
+    question: int | None,
+    actor: str,
+    correlation_id: str | None,
+    now: datetime,
+) -> Reply:
+    """The command that records a reply. Raises RequestError."""
+    checked = checked_parts(parts)
+    return Reply(
+        sub_task_id=sub_task_id,
+        at=to_text(now),
+        actor=checked_line("actor", actor),
+        correlation_id=checked_line("correlation_id", correlation_id or ""),
+        message_id=str(uuid.uuid4()),
+        text=checked_text("text", text, empty=bool(checked)),
+        parts=checked,
+        question=question,
+    )
+
+
+def follows_of(before: SubTask, agent_id: str) -> Follows:
+    """The context of an ended sub-task, for one of the same agent (C14). Raises RequestError."""
+    if before.agent_id != agent_id:
+        raise RequestError(
+            f"follows: sub-task {before.id} is agent {before.agent_id!r}'s, not {agent_id!r}'s; a"
+            " context is continued with the agent that has it"
+        )
+    if not before.is_resolved:
+        raise RequestError(
+            f"follows: sub-task {before.id} is {before.state}; wait for its end, or reply to it"
+        )
+    return Follows(
+        sub_task_id=before.id, remote_task_id=before.remote_task_id, context_id=before.context_id
+    )
+
+
+def _envelope_for(agent: Agent) -> Envelope:
+    """Which task envelope goes to an agent: the full one to `self` only (C3)."""
+    if TASK_EXTENSION not in agent.extensions:
+        return "none"
+    return "full" if agent.id == SELF else "brief"
