@@ -6,8 +6,6 @@ shut down in reverse.
 """
 
 import asyncio
-import logging
-import uuid
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack
 from datetime import UTC, datetime
@@ -17,9 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from locum.core.errors import (
-    SubTasksUnresolvedError,
-)
+from locum.core.errors import SubTasksUnresolvedError
 from locum.core.events import Event
 from locum.core.lifecycle import A2AState
 from locum.core.report import Part
@@ -43,12 +39,6 @@ if TYPE_CHECKING:
     from .a2a.self_agent import SelfAgent
 
 __all__ = ["Harness"]
-
-logger = logging.getLogger("locum")
-
-KEY_SPACE = uuid.UUID("0e2b6f0c-6f2e-4d5b-9d4e-1c1f3a9c7b10")
-"""Name space of the sub-task ids that idempotency keys lead to (C10)."""
-
 
 def _utc_now() -> datetime:
     return datetime.now(UTC)
