@@ -52,17 +52,18 @@ class Account:
         state = self.result.state if self.result else None
         return "" if state is not None and state.is_terminal else self._task_id
 
-    def take(self, heard: Heard) -> A2AResult | None:
+    def take(self, heard: Heard, *, asked: bool = False) -> A2AResult | None:
         """Take one thing in that is news as it stands; what is known then.
 
-        None when it is older than what is known, so that it says nothing (D14). Raises
-        RemoteCallError `remote.too_large` when the artifacts grow past their limit.
+        None when it is older than what is known, so that it says nothing (D14); what was just
+        `asked` of the agent never is. Raises RemoteCallError `remote.too_large` when the artifacts
+        grow past their limit.
         """
         report = heard.report
         self._name(report)
         if report.kind == "message":
             return self._answered(heard)
-        if report.kind != "artifact" and self._is_old(report):
+        if report.kind != "artifact" and not asked and self._is_old(report):
             return None
         self._grow(report)
         # A state that is not known is neither progress nor an end (D14).

@@ -123,6 +123,7 @@ class Lines:
         try:
             async with asyncio.timeout(CARD_TIME):
                 fetched = await fetch_card(http, settings)
+                self.anomalies.update(fetched.anomalies)
                 return await accept_card(
                     fetched.card,
                     settings,

@@ -152,7 +152,7 @@ class Told:
                     raise
                 self._pause.at_least(error.retry_after)
                 continue
-            before, result = self._account.result, self._account.take(heard)
+            before, result = self._account.result, self._account.take(heard, asked=True)
             if result is not None and not _says_the_same(before, result):
                 self._pause.reset()
                 yield result
