@@ -5,7 +5,7 @@ WORKING and SUBMITTED are dropped here, and only here: `note_for` gives None for
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
 from msgspec import UNSET, Struct
@@ -86,13 +86,12 @@ def note_for(
     because the agent refused the reply.
     """
     if isinstance(event, Resolved):
-        parts = (part for artifact in event.artifacts for part in artifact.parts)
         return _note(
             row,
             cursor,
             kind="ended",
             text=cut(event.text, limit),
-            others=cut("\n".join(part_lines(parts, event.text)), limit),
+            others=_others([p for a in event.artifacts for p in a.parts], event.text, limit),
             code=event.code,
             delivery=event.delivery,
             confirmed=event.confirmed,
@@ -113,7 +112,7 @@ def note_for(
         cursor,
         kind=kind,
         text=cut(text, limit),
-        others=cut("\n".join(part_lines(event.parts, event.text)), limit),
+        others=_others(event.parts, event.text, limit),
         refusal=refusal,
     )
 
@@ -134,6 +133,12 @@ def _note(row: SubTaskRow, cursor: int, **fields: Any) -> Notification:
 def cut(text: str, limit: int = TEXT_LIMIT) -> str:
     """The text, at most `limit` characters long; a cut one ends in `…` (E4)."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _others(parts: Sequence[Part], told: str, limit: int) -> str:
+    if all(part.text is not UNSET for part in parts):
+        return ""
+    return cut("\n".join(part_lines(parts, told)), limit)
 
 
 def part_lines(parts: Iterable[Part], told: str) -> Iterator[str]:

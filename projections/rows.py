@@ -87,17 +87,14 @@ def row_after(row: SubTaskRow | None, event: Event) -> SubTaskRow:
             " history; run `locum verify`.",
             code="history.illegal",
         )
-    anomalies = row.anomalies
+    changes = _changes(row, event)
+    changes["version"] = event.version
+    changes["updated_at"] = event.at
+    changes["cause"] = event.cause
     if event.anomalies:
-        anomalies += tuple(kind for kind in event.anomalies if kind not in anomalies)
-    return replace(
-        row,
-        version=event.version,
-        updated_at=event.at,
-        cause=event.cause,
-        anomalies=anomalies,
-        **_changes(row, event),
-    )
+        fresh = (kind for kind in event.anomalies if kind not in row.anomalies)
+        changes["anomalies"] = (*row.anomalies, *fresh)
+    return replace(row, **changes)
 
 
 def _created(event: Created) -> SubTaskRow:
@@ -122,12 +119,13 @@ def _changes(
 ) -> dict[str, Any]:
     match event:
         case Linked():
-            moved: dict[str, Any] = {"watch": None, "fallback": None} if event.replaces else {}
+            is_same = event.replaces is None
             return {
                 "remote_task_id": event.remote_task_id,
                 "context_id": event.context_id or row.context_id,
                 "state": event.state,
-                **moved,
+                "watch": row.watch if is_same else None,
+                "fallback": row.fallback if is_same else None,
             }
         case Parked():
             return {

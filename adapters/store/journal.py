@@ -87,7 +87,8 @@ class Journal:
         self._loop = asyncio.get_running_loop()
         self._queue: SimpleQueue[_Item] = SimpleQueue()
         self._is_closed = False
-        self._thread = threading.Thread(target=self._work, name="locum-journal")
+        # A daemon: one that was never closed does not keep its process from ending.
+        self._thread = threading.Thread(target=self._work, name="locum-journal", daemon=True)
         self.views = Views(store.tables, readers, store.projector.position, self._reach)
 
     @classmethod

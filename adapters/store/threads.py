@@ -36,15 +36,22 @@ class Readers:
         self._is_closed = False
 
     async def run(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """What `work` returns or raises. Raises StoreError `store.closed` after closing."""
+        """What `work` returns or raises. Raises StoreError `store.closed` after closing.
+
+        Work that has begun is done to its end, also when nobody waits for it any more.
+        """
         if self._is_closed:
             raise StoreError("The store is closed.", code="store.closed")
         future = asyncio.get_running_loop().run_in_executor(
             self._pool, partial(work, *args, **kwargs)
         )
         self._running.add(future)
-        future.add_done_callback(self._running.discard)
-        return await future
+        future.add_done_callback(self._ended)
+        return await asyncio.shield(future)
+
+    def _ended(self, future: "asyncio.Future[Any]") -> None:
+        self._running.discard(future)
+        future.exception()  # asyncio complains of one that nobody has looked at
 
     async def close(self, last: Callable[[], None]) -> None:
         """Take no more work, wait for what runs, do `last` and end the threads."""

@@ -542,6 +542,37 @@ async def test_reads_under_way_are_finished(url: str) -> None:
     assert await reading is True
 
 
+async def test_a_cancelled_opening_leaves_nothing_open(url: str, path: Path) -> None:
+    """D11: cancelled while it waits for the file, the store is closed once its thread is done."""
+
+    async def run() -> None:
+        async with Journal.open(url):
+            pass
+
+    with sqlite(path) as other:
+        other.execute("PRAGMA journal_mode=WAL")
+        other.execute("BEGIN IMMEDIATE")
+        opening = asyncio.create_task(run())
+        await asyncio.sleep(0.2)
+        opening.cancel()
+        await asyncio.sleep(0)
+        other.execute("ROLLBACK")
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+    async with Journal.open(url) as journal:
+        assert journal.position == 0
+
+
+async def test_a_reader_that_gave_up_is_not_missed(url: str) -> None:
+    """D11: a cancelled read is read to its end, and its error is nobody's."""
+    async with Journal.open(url) as journal:
+        reading = asyncio.create_task(journal.load("nobody"))
+        await asyncio.sleep(0)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+
+
 async def test_a_cancelled_end_is_an_end_all_the_same(url: str, path: Path) -> None:
     """F4, D11: cancelled while closing, the journal is closed all the same, then cancelled."""
 
