@@ -19,7 +19,7 @@ from locum.core.errors import SubTasksUnresolvedError
 from locum.core.events import Event
 from locum.core.lifecycle import A2AState
 from locum.core.report import Part
-from locum.projections import Notification, SubTaskRow
+from locum.projections import Notification, SubTaskRow, row_of
 
 from .a2a.registry import Registry
 from .desk import Office
@@ -28,6 +28,7 @@ from .ordering import Brief, follows_of, keyed_id, new_id, reply_command, spawn_
 from .requests import checked_id, checked_line, checked_text
 from .settings import Settings
 from .store.journal import Journal
+from .store.writer import Recorded
 from .supervisor import Supervisor
 from .tool import Tool
 from .tools import tools_for
@@ -200,7 +201,7 @@ class Harness:
         recorded = await self._journal.handle(command)
         if recorded.events:
             self._supervisor.adopt(recorded.sub_task, unsent=True)
-        return await self.sub_task(sub_task_id)
+        return await self._row_as(recorded)
 
     async def reply(
         self,
@@ -229,7 +230,7 @@ class Harness:
         with self._supervisor.replying(sub_task_id, command.message_id):
             recorded = await self._journal.handle(command)
         self._supervisor.adopt(recorded.sub_task)
-        return await self.sub_task(sub_task_id)
+        return await self._row_as(recorded)
 
     async def cancel(
         self,
@@ -361,3 +362,10 @@ class Harness:
     def self_routes(self) -> Any:
         """The A2A routes of `self`, an ASGI application; None when it is not configured (A9)."""
         return None if self._self_agent is None else self._self_agent.app
+
+    # --- inside
+
+    async def _row_as(self, recorded: Recorded) -> SubTaskRow:
+        """The row as it was recorded, which readers find by now; the agent may be further."""
+        await self._journal.views.wait(recorded.position)
+        return row_of(recorded.sub_task)
