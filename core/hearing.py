@@ -123,7 +123,7 @@ def weigh(
     is_first = sub_task.asked_state is None and age == "unknown"
     if not is_sure and not is_first:
         return Verdict.DOUBT
-    is_settled = confirmed or sub_task.reply is None or state is A2AState.WORKING
+    is_settled = confirmed or sub_task.reply is None
     if is_settled or not _may_be_answered(sub_task, report, artifacts, age):
         return Verdict.CHANGE
     return Verdict.DOUBT

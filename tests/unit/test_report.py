@@ -296,6 +296,8 @@ def test_past_the_limit_the_snapshot_begins_anew() -> None:
     assert artifacts.note(snapshot(artifact("a", "x" * 50))) == ()
     assert words(artifacts) == [("a", "x" * 50)]
     assert artifacts.note(snapshot(artifact("a", "x" * 200))) == ("artifact.over_limit",)
+    assert artifacts.note(task("COMPLETED")) == ()
+    assert words(artifacts) == [("a", "x" * 200)]
 
 
 def test_other_artifacts_at_every_snapshot_are_bounded() -> None:
