@@ -7,8 +7,10 @@ so that two spellings of one host are one host and two look-alikes are two (A4, 
 import ipaddress
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import httpx
+if TYPE_CHECKING:
+    import httpx
 
 __all__ = ["BadUrlError", "IpAddress", "Origin", "OriginPattern", "literal_address"]
 
@@ -40,10 +42,7 @@ class Origin:
         Raises BadUrlError for a relative one, another scheme, credentials in it, no or an
         unusable host, or an unusable port (A4 `card.bad_url`).
         """
-        try:
-            parsed = httpx.URL(url)
-        except (httpx.InvalidURL, ValueError, TypeError):
-            raise BadUrlError("it cannot be read as a URL") from None
+        parsed = _parsed(url)
         if not parsed.scheme:
             raise BadUrlError("it is relative")
         if parsed.scheme not in _DEFAULT_PORTS:
@@ -97,14 +96,14 @@ class OriginPattern:
         """Read one entry. Raises BadUrlError, also when it names more than an origin."""
         if "://" in text:
             origin = Origin.of(text)
-            parsed = httpx.URL(text)
+            parsed = _parsed(text)
             if parsed.raw_path not in (b"/", b"") or parsed.fragment:
                 raise BadUrlError("it has a path; only scheme, host and port count")
             return cls(origin.scheme, origin.host, origin.port)
         # The scheme only lends the text a place to be read in; 80 and 443 are told apart by
         # reading it once with each, since httpx drops a port that is the scheme's own.
         http, https = Origin.of(f"http://{text}"), Origin.of(f"https://{text}")
-        if httpx.URL(f"http://{text}").raw_path != b"/":
+        if _parsed(f"http://{text}").raw_path != b"/":
             raise BadUrlError("it has a path; only host and port count")
         return cls(None, http.host, http.port if http.port == https.port else None)
 
@@ -115,6 +114,17 @@ class OriginPattern:
             and self.scheme in (None, origin.scheme)
             and self.port in (None, origin.port)
         )
+
+
+def _parsed(url: str) -> "httpx.URL":
+    """The URL as the library reads it that dials it. Raises BadUrlError."""
+    # It takes longest of all to load, and settings without a URL need none of it.
+    import httpx  # noqa: PLC0415
+
+    try:
+        return httpx.URL(url)
+    except (httpx.InvalidURL, ValueError, TypeError):
+        raise BadUrlError("it cannot be read as a URL") from None
 
 
 def literal_address(host: str) -> IpAddress | None:

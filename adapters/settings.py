@@ -81,6 +81,18 @@ class StoreSettings(Struct, frozen=True, kw_only=True):
     batch: Annotated[int, Whole(1, 10_000)] = 256
     """How many waiting commands are committed together at most."""
 
+    @classmethod
+    def load(
+        cls, path: str | Path | None = None, environ: Mapping[str, str] | None = None
+    ) -> "StoreSettings":
+        """Only `[store]`, from where `Settings.load` has it, for who needs nothing else.
+
+        Raises ConfigError like `Settings.load`, but judges no other section.
+        """
+        tables = read_toml(Path(path)) if path is not None else {}
+        merged = overlay(tables, os.environ if environ is None else environ)
+        return build(cls, read_fields(cls, merged.get("store", {}), "store"), "store")
+
     @property
     def path(self) -> Path | None:
         """The SQLite file; None for a store in memory."""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from locum.adapters.origins import Origin
-from locum.adapters.settings import Settings
+from locum.adapters.settings import Settings, StoreSettings
 from locum.adapters.settings_agents import (
     ApiKeyAuth,
     BasicAuth,
@@ -279,3 +279,15 @@ def test_store_path() -> None:
     assert Settings.from_mapping({}).store.path == Path("locum.db")
     settings = Settings.from_mapping({"store": {"url": "sqlite:////var/locum.db"}})
     assert settings.store.path == Path("/var/locum.db")
+
+
+def test_the_store_alone_can_be_read(tmp_path: Path) -> None:
+    """CLI: who only reads the store needs `[store]` to be right, and nothing else."""
+    file = tmp_path / "locum.toml"
+    file.write_text('[store]\nurl = "sqlite:///a.db"\n[server]\nport = "many"\n')
+    assert StoreSettings.load(file, {}).url == "sqlite:///a.db"
+    assert StoreSettings.load(file, {"LOCUM_STORE__URL": "sqlite:///b.db"}).url == "sqlite:///b.db"
+    assert StoreSettings.load(None, {}) == StoreSettings()
+    file.write_text("[store]\npath = 1\n")
+    with pytest.raises(ConfigError, match=r"store\.path"):
+        StoreSettings.load(file, {})
