@@ -5,13 +5,14 @@ same one.
 """
 
 import asyncio
+import logging
 from typing import Literal
 
 from a2a.types.a2a_pb2 import Message
 
 from locum.core.commands import Fail, RefuseReply
 from locum.core.errors import RemoteCallError
-from locum.core.hearing import heard_state
+from locum.core.hearing import Verdict, heard_state, weigh
 from locum.core.lifecycle import A2AState
 from locum.core.subtask import SubTask
 from locum.core.times import parse_time
@@ -24,6 +25,8 @@ from .ear import Ear
 from .pump import StreamEndedError, pumped
 
 __all__ = ["deliver_brief", "deliver_reply"]
+
+logger = logging.getLogger("locum.standin")
 
 RESENDS = 3
 """How often a brief whose fate is unknown goes out again where `resend` allows it."""
@@ -247,7 +250,7 @@ async def _moved_on(desk: Desk, before: SubTask, heard: Heard) -> bool:
 
 
 async def _is_missing(desk: Desk, sub_task: SubTask) -> bool:
-    """True when the reply is surely not there and the task still waits for one (I3)."""
+    """True when the reply is surely not there and its question is still open (I3)."""
     client, pending = desk.client, sub_task.reply
     assert client is not None, "it was there a moment ago"
     assert pending is not None, "only a pending reply is looked for"
@@ -257,14 +260,38 @@ async def _is_missing(desk: Desk, sub_task: SubTask) -> bool:
         participant_id=sub_task.participant_id,
     )
     report = desk.take(said.report)
-    if pending.message_id in report.history_ids:
-        await desk.judge(report, "recovery")
-        return False
     state = heard_state(sub_task, report)
-    if state is not None and state.is_parked:
-        return True
+    still_asks = state is not None and state.is_parked
+    is_there = pending.message_id in report.history_ids
+    # A task that asks something else has gone on, whatever its history shows: nothing but another
+    # reply answers that.
+    is_news = weigh(sub_task, report, "get", desk.artifacts.whole) is Verdict.CHANGE
+    if still_asks and not is_there and not is_news:
+        return not await _is_elsewhere(desk, client, sub_task, pending.message_id)
     await desk.judge(report, "recovery")
     return False
+
+
+async def _is_elsewhere(
+    desk: Desk, client: AgentClient, sub_task: SubTask, message_id: str
+) -> bool:
+    """True when the agent moved the reply to another task, and left the old one asking (C13)."""
+    try:
+        found = await client.find(
+            message_id,
+            since=parse_time(sub_task.created_at),
+            context_id=sub_task.context_id,
+            participant_id=sub_task.participant_id,
+        )
+    except RemoteCallError as error:
+        if error.kind == "transient":
+            raise
+        logger.info("sub-task %s: its reply could not be looked for (%s)", desk.id, error.code)
+        return False
+    if found is None:
+        return False
+    await desk.hear(desk.take(found.report), source="get", cause="recovery", moved=True)
+    return True
 
 
 async def _refused(desk: Desk, sub_task: SubTask, error: RemoteCallError) -> None:
