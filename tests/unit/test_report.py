@@ -292,12 +292,15 @@ def test_past_the_limit_a_replacement_may_shrink_it() -> None:
 
 def test_past_the_limit_the_snapshot_begins_anew() -> None:
     """J3, D12: GetTask's whole word counts, and not what a stream doubled past the limit."""
-    artifacts = together(chunk("a", "x" * 200), chunk("b", "y"), limit=100)
+    heard = (chunk("b", "y", last=True), chunk("a", "x" * 200, last=True))
+    artifacts = together(*heard, limit=100)
     assert artifacts.note(snapshot(artifact("a", "x" * 50))) == ()
     assert words(artifacts) == [("a", "x" * 50)]
+    assert artifacts.note(chunk("b", "z", append=True)) == ()
+    assert words(artifacts) == [("a", "x" * 50), ("b", "z")]
     assert artifacts.note(snapshot(artifact("a", "x" * 200))) == ("artifact.over_limit",)
     assert artifacts.note(task("COMPLETED")) == ()
-    assert words(artifacts) == [("a", "x" * 200)]
+    assert words(artifacts) == [("a", "x" * 200), ("b", "z")]
 
 
 def test_other_artifacts_at_every_snapshot_are_bounded() -> None:
