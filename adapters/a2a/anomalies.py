@@ -1,4 +1,5 @@
-"""Every oddity of an agent's answers that the wire mends, by name, and what it means. Only a table.
+"""Every oddity of an agent's answers that the wire mends: its name, what it means, what belongs
+there. Only tables; docs/anomalies.md is made from them.
 
 The names end up in the events that an odd answer led to (K2, H1) and are listed for people, so a
 name once given stays.
@@ -6,7 +7,7 @@ name once given stays.
 
 from typing import Final
 
-__all__ = ["ANOMALIES"]
+__all__ = ["ANOMALIES", "EXPECTED"]
 
 ANOMALIES: Final[dict[str, str]] = {
     "http.content_encoding": "The answer was compressed although no compression was asked for.",
@@ -45,3 +46,50 @@ ANOMALIES: Final[dict[str, str]] = {
     "task.id_missing": "A task or an update named no task; it was taken for the one asked about.",
 }
 """Name of the anomaly, and one sentence on what was met and what was made of it."""
+
+EXPECTED: Final[dict[str, str]] = {
+    "http.content_encoding": "An answer as it is, since the request says `identity` (RFC 9110 12.5.3).",
+    "http.content_type": (
+        "`text/event-stream` for a stream; `application/json` for an answer, or"
+        " `application/a2a+json` over HTTP+JSON (A2A 9.1, 11.1, 11.7)."
+    ),
+    "http.empty_answer": "A JSON object, `{}` where there is nothing to say (A2A 9.4.7, 11.4).",
+    "http.json_for_stream": "Server-sent events, as the card says streaming (A2A 3.1.2, 3.3.4).",
+    "http.stream_for_call": "One JSON answer (A2A 9.4, 11.4).",
+    "json.bad_unicode": "Text in Unicode: no lone surrogates, no NUL (RFC 8259 8.2).",
+    "json.bad_utf8": "JSON in UTF-8 (RFC 8259 8.1).",
+    "json.batch": "The answer itself, not a list of one.",
+    "json.foreign_envelope": "The bare object over HTTP+JSON; JSON-RPC is another binding (A2A 11.4).",
+    "json.kind_frame": (
+        "One of `task`, `message`, `statusUpdate`, `artifactUpdate` around the object, and no"
+        " `kind` (A2A 3.2.3, A.2.1)."
+    ),
+    "json.lenient": "JSON (RFC 8259).",
+    "json.many_payloads": "Exactly one payload in an event (A2A 3.2.3).",
+    "json.no_envelope": "`jsonrpc`, `id`, and `result` or `error` (JSON-RPC 2.0 section 5).",
+    "json.no_frame": (
+        "One of `task`, `message`, `statusUpdate`, `artifactUpdate` around the object"
+        " (A2A 3.1.1, 3.2.3)."
+    ),
+    "json.null_item": "Items of the list's own kind (ProtoJSON).",
+    "json.null_list": "A list, or no field at all (A2A 5.7).",
+    "json.number": "A number within the range of a double (ProtoJSON).",
+    "json.part_legacy": "`text`, `raw`, `url` or `data` in the part itself (A2A 4.1.6, A.2.1).",
+    "json.part_split": "One of `text`, `raw`, `url` and `data` in a part (A2A 4.1.6).",
+    "json.part_unreadable": "One of `text`, `raw`, `url` and `data`, of its own type (A2A 4.1.6).",
+    "json.push_config_legacy": "`id`, `taskId`, `url` and the rest in one object (A2A 4.3.1).",
+    "json.role_alias": "`ROLE_USER` or `ROLE_AGENT` (A2A 4.1.5, 5.5).",
+    "json.state_alias": "The state's own name, `TASK_STATE_…` (A2A 4.1.3, 5.5).",
+    "json.state_unknown": "One of the states of A2A 1.0 (A2A 4.1.3).",
+    "json.task_wrapper": "The bare task, as GetTask and CancelTask answer it (A2A 3.1.3, 3.1.5).",
+    "json.timestamp": "`YYYY-MM-DDTHH:mm:ss.sssZ`, in UTC (A2A 5.6.1).",
+    "json.too_deep": "Data nested no deeper than protobuf can read, about a hundred levels.",
+    "json.wrong_type": "The type that the field has in A2A 1.0 (A2A section 4).",
+    "sse.bom": "No byte order mark: readers may skip one, and many do not (HTML 9.2.6).",
+    "sse.cut_event": "Events that are complete, each with a blank line behind it (HTML 9.2.6).",
+    "sse.no_payload": "In each event an answer or an error (A2A 3.2.3).",
+    "sse.not_json": "JSON in the data of each event (A2A 9.4.2, 11.7).",
+    "sse.unfinished_event": "A blank line after the last event too (HTML 9.2.6).",
+    "task.id_missing": "The task's id in every task and update (A2A 3.4.2, 4.2).",
+}
+"""Name of the anomaly, and what belongs there instead, with the section that says so."""

@@ -111,6 +111,7 @@ class EventStream(httpx.AsyncByteStream):
     ) -> None:
         self._response = response
         self._pieces = Pieces(response, notes)
+        self._notes = notes
         self._framer = framer
         self._limits = limits
         self._place = place
@@ -144,10 +145,24 @@ class EventStream(httpx.AsyncByteStream):
         while True:
             frame = next(self._frames, None)
             if self._framer.over and not self._closed:
+                if self._limits.closing_time:
+                    self._notes.closed = await self._ends_by_itself()
                 await self.aclose()
             if frame is not None or self._closed:
                 return frame
             await self._pull()
+
+    async def _ends_by_itself(self) -> bool:
+        """True when the agent ends the stream in the time that it is given. What comes is dropped."""
+        try:
+            async with asyncio.timeout(self._limits.closing_time):
+                async for _ in self._pieces:
+                    pass
+        except TimeoutError:
+            return False
+        except httpx.TransportError:
+            pass  # A connection that breaks now is closed as well (K5).
+        return True
 
     async def _pull(self) -> None:
         """Get the next piece. An answer that is no stream has to be over in time (J3)."""

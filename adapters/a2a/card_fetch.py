@@ -38,6 +38,8 @@ class FetchedCard:
     card: AgentCard
     url: str
     freshness: Freshness
+    anomalies: tuple[str, ...] = ()
+    """What the wire had to mend to read it (K2)."""
 
 
 def card_urls(agent: AgentSettings) -> tuple[str, ...]:
@@ -73,12 +75,13 @@ async def fetch_card(
     for url in card_urls(agent):
         check_plain_http(url, allow_insecure=agent.allow_insecure, what="The card")
         before = known if known is not None and known.url == url else None
-        response = await _get(http, agent.id, url, before)
+        response, anomalies = await _get(http, agent.id, url, before)
         status = response.status_code
         if status == httpx.codes.NOT_MODIFIED and before is not None:
             return FetchedCard(before.card, url, freshness_of(response.headers, before.freshness))
         if status == httpx.codes.OK:
-            return FetchedCard(parse_card(response.content), url, freshness_of(response.headers))
+            card = parse_card(response.content)
+            return FetchedCard(card, url, freshness_of(response.headers), anomalies)
         if status not in _NOT_THERE:
             raise _unreachable(f"{url} answered HTTP {status}{_hint(response)}.")
         missing.append(f"{url} (HTTP {status})")
@@ -89,12 +92,13 @@ async def fetch_card(
 
 async def _get(
     http: httpx.AsyncClient, agent_id: str, url: str, known: FetchedCard | None
-) -> httpx.Response:
+) -> tuple[httpx.Response, tuple[str, ...]]:
     notes = CallNotes(method="AgentCard", agent_id=agent_id)
     headers = {"Accept": "application/json"} | (known.freshness.conditions if known else {})
     token = CALL.set(notes)
     try:
-        return await http.get(url, headers=headers)
+        response = await http.get(url, headers=headers)
+        return response, tuple(notes.anomalies)
     except (httpx.HTTPError, httpx.InvalidURL, RemoteCallError) as error:
         said = error_for(error, notes)
         words = said.message.removeprefix(f"Agent {agent_id!r}, AgentCard: ")

@@ -152,6 +152,7 @@ class CardKeeper:
             known = self._fetched if self._built_by is None else None
             fetched = await fetch_card(self.agent.http, settings, known)
             reach = self._guard.came_from(fetched.url)
+            self.agent.anomalies.update(fetched.anomalies)
         self._built_by, self._fetched = builder, fetched
         fresh = fetched.freshness.seconds
         self._stale_at = self._clock() + (settings.card_refresh if fresh is None else fresh)

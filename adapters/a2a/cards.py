@@ -6,7 +6,8 @@ change. Fetches nothing from the agent; a name may be resolved, to see whether i
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from a2a.types.a2a_pb2 import AgentCard, AgentInterface
@@ -27,7 +28,14 @@ from .interface import Binding, Interface
 from .security import scheme_words
 from .words import one_line
 
-__all__ = ["AcceptedCard", "accept_card", "choose_interface", "digest_of"]
+__all__ = [
+    "AcceptedCard",
+    "accept_card",
+    "accepted",
+    "choose_interface",
+    "digest_of",
+    "refusals_of",
+]
 
 _BINDINGS: dict[str, Binding] = {"JSONRPC": "JSONRPC", "HTTP+JSON": "HTTP+JSON"}
 _LISTED = 10
@@ -57,16 +65,53 @@ async def accept_card(
 
     Raises CardError, or UnsupportedExtensionError (A3).
     """
-    if agent.trusted_keys:
-        check_signature(card, agent.trusted_keys)
-    interface = choose_interface(card)
-    await _check_url(interface.url, agent, card_url, card_reach, resolve)
-    _check_extensions(card)
-    _check_security(card, credentials)
-    _check_version(card, agent.version)
+    for refusal in await refusals_of(
+        card, agent, credentials, card_url=card_url, card_reach=card_reach, resolve=resolve
+    ):
+        raise refusal
+    return accepted(card)
+
+
+def accepted(card: AgentCard) -> AcceptedCard:
+    """A card that nothing speaks against (`refusals_of`)."""
     advertised = [extension.uri for extension in card.capabilities.extensions]
     extensions = tuple(dict.fromkeys(uri for uri in advertised if uri in IMPLEMENTED))
-    return AcceptedCard(card, digest_of(card), interface, extensions)
+    return AcceptedCard(card, digest_of(card), choose_interface(card), extensions)
+
+
+async def refusals_of(
+    card: AgentCard,
+    agent: AgentSettings,
+    credentials: Credentials,
+    *,
+    card_url: str,
+    card_reach: Reach,
+    resolve: Resolve,
+) -> list[CardError]:
+    """Everything that the card is refused for, what counts most first; none when it is accepted."""
+    found: list[CardError] = []
+    with _noting(found):
+        if agent.trusted_keys:
+            check_signature(card, agent.trusted_keys)
+    if found:
+        return found  # Nothing that an untrusted card names is looked at, or looked up.
+    with _noting(found):
+        await _check_url(choose_interface(card).url, agent, card_url, card_reach, resolve)
+    with _noting(found):
+        _check_extensions(card)
+    with _noting(found):
+        _check_security(card, credentials)
+    with _noting(found):
+        _check_version(card, agent.version)
+    return found
+
+
+@contextmanager
+def _noting(found: list[CardError]) -> Iterator[None]:
+    try:
+        yield
+    except CardError as refusal:
+        found.append(refusal)
 
 
 def digest_of(card: AgentCard) -> str:

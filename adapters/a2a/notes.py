@@ -69,12 +69,14 @@ class CallNotes:
     """Server-sent events handed on so far; comments and empty ones are none (D8)."""
     ended: bool = False
     """A terminal task state went by on the stream (K5)."""
+    closed: bool | None = None
+    """Whether the agent ended the stream after its last event; None unless it was waited for."""
     response: _Closable | None = field(default=None, repr=False, compare=False)
     """The stream that is held open, for `hang_up`."""
 
     def begin(self) -> None:
         """Start over, for the next request of the call."""
-        self.status = self.retry_after = self.error = self.response = None
+        self.status = self.retry_after = self.error = self.response = self.closed = None
         self.content_type = self.challenge = ""
         self.sent = self.answered = self.ended = False
         self.events = 0
@@ -122,3 +124,6 @@ class WireLimits:
     """From the request to the head of a stream; None leaves it to the caller."""
     queue_time: float = 30.0
     """How long a stream waits for its place in the agent's budget (J4)."""
+    closing_time: float = 0.0
+    """How long an agent is waited for to end a stream after its last event, only to see whether it
+    does; 0 hangs up at once (K5)."""
