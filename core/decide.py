@@ -239,7 +239,7 @@ def _is_too_soon(sub_task: SubTask, state: A2AState, verdict: Verdict, command: 
 def _park(
     draft: _Draft, sub_task: SubTask, state: A2AState, command: Hear, fields: dict[str, Any]
 ) -> None:
-    words, parts = question_of(sub_task, command.report, command.artifacts)
+    words, parts = question_of(sub_task, command.report, command.artifacts, or_last_said=True)
     if sum(part.size for part in parts) > command.limits.result_bytes:
         fields["anomalies"] = (*fields["anomalies"], "question.too_large")
         parts = ()

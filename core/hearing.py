@@ -66,12 +66,22 @@ def heard_state(sub_task: SubTask, report: RemoteReport) -> A2AState | None:
 
 
 def question_of(
-    sub_task: SubTask, report: RemoteReport, artifacts: tuple[Artifact, ...]
+    sub_task: SubTask,
+    report: RemoteReport,
+    artifacts: tuple[Artifact, ...],
+    *,
+    or_last_said: bool = False,
 ) -> tuple[str, tuple[Part, ...]]:
-    """What a parked agent asks: its words, and the parts that they come from (D16)."""
+    """What a parked agent asks: its words, and the parts that they come from (D16).
+
+    With `or_last_said`, an agent that keeps no status message asks what it said last, if nothing
+    else tells. That is good enough to show, not to tell one question from another.
+    """
     parts = report.parts
     if not parts and not report.text:
         parts = gained_parts(sub_task.seen, artifacts)
+        if or_last_said and not parts:
+            parts = report.last_said
     words = parts_words(parts) or report.text
     return _cut(words, QUESTION_LIMIT), parts
 

@@ -114,6 +114,8 @@ class RemoteReport(Struct, frozen=True, kw_only=True):
     sub_state: str = ""
     history_ids: tuple[str, ...] = ()
     """Message ids in a task's history (and its status message), for I2 and I3."""
+    last_said: tuple[Part, ...] = ()
+    """The last message of a task's history, when the agent spoke last (D16)."""
     anomalies: tuple[str, ...] = ()
 
 

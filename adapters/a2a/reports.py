@@ -16,6 +16,7 @@ import msgspec
 from a2a.types.a2a_pb2 import Artifact as WireArtifact
 from a2a.types.a2a_pb2 import (
     Message,
+    Role,
     SendMessageResponse,
     StreamResponse,
     Task,
@@ -116,8 +117,16 @@ def _task_report(task: Task) -> RemoteReport:
         artifacts=tuple(_to_artifact(artifact) for artifact in task.artifacts),
         sub_state=_sub_state(task.metadata),
         history_ids=tuple(dict.fromkeys(filter(None, ids))),
+        last_said=_last_said(task),
         **_status_fields(task.status),
     )
+
+
+def _last_said(task: Task) -> tuple[Part, ...]:
+    """What the agent said last, when it was the last to speak."""
+    if not task.history or task.history[-1].role != Role.ROLE_AGENT:
+        return ()
+    return tuple(to_part(part) for part in task.history[-1].parts)
 
 
 def _status_report(update: TaskStatusUpdateEvent) -> RemoteReport:

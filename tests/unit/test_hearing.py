@@ -3,6 +3,7 @@
 import itertools
 from typing import Any
 
+import msgspec
 import pytest
 
 from locum.core.hearing import (
@@ -395,3 +396,12 @@ def test_the_reason_of_a_failure(state: str) -> None:
     assert ended(state, task(state), *found) == ('half of it\n{"why":"fire"}', found)
     assert ended(state, task(state, text="bare")) == ("bare", ())
     assert ended(state, task(state)) == ("", ())
+
+
+def test_a_question_that_only_the_history_has() -> None:
+    """D16: no status message and nothing gained: what the agent said last is asked, and shown."""
+    life = Life.linked()
+    said = msgspec.structs.replace(task("INPUT_REQUIRED"), last_said=(Part(text="Which hall?"),))
+    assert question_of(life.sub_task, said, ()) == ("", ())
+    (parked,) = life.get(said)
+    assert (parked.text, parked.parts) == ("Which hall?", (Part(text="Which hall?"),))
