@@ -93,12 +93,12 @@ async def serve(settings: Settings, *, on_listening: Callable[[str], None] | Non
             await running.serve(sockets=[listening])
 
 
-def run(settings: Settings) -> None:
+def run(settings: Settings, *, on_listening: Callable[[str], None] | None = None) -> None:
     """`serve` in an event loop of its own; the signals that ended it do not end the process."""
     for ending in (signal.SIGTERM, signal.SIGINT):
         # uvicorn raises a signal again when it has shut down; by then all is in order.
         signal.signal(ending, signal.SIG_IGN)
-    asyncio.run(serve(settings))
+    asyncio.run(serve(settings, on_listening=on_listening))
 
 
 def _bind(host: str, port: int) -> socket.socket:

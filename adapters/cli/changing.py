@@ -1,41 +1,35 @@
 """Commands that change something: they talk to the running server."""
 
 import asyncio
-import sys
 from pathlib import Path
 from typing import Any
 
 import rich_click as click
-from rich.console import Console
-from rich.status import Status
-
-from locum.core.errors import LocumError
 
 from .options import (
     actor_name,
     config_option,
-    console,
     json_option,
     load_settings,
-    print_json,
     refusable,
     server_option,
 )
+from .output import clean, console, print_json
 from .server import Server, segment
-from .show import plain, row_details, state_text
+from .show import print_result
+from .waiting import attend
 
 __all__ = ["cancel", "complete", "delegate", "reply"]
 
-LOOK_PAUSE = 0.2
-"""Seconds between two looks at a row that is waited for."""
-ENDED = ("COMPLETED", "FAILED", "CANCELED", "REJECTED")
 DEFAULT_PARENT = "terminal"
 
 
 @click.command()
 @click.argument("agent")
 @click.argument("goal")
-@click.option("--parent", default=DEFAULT_PARENT, show_default=True, help="The parent task's id.")
+@click.option(
+    "--parent", default=DEFAULT_PARENT, show_default=True, metavar="P", help="The parent task's id."
+)
 @click.option("--name", default="", help="A short name for the row.")
 @click.option("--description", default="", help="What the agent should know.")
 @click.option("--criterion", "criteria", multiple=True, help="An acceptance criterion; repeatable.")
@@ -62,7 +56,10 @@ def delegate(  # one parameter an option
     config: Path | None,
     as_json: bool,
 ) -> None:
-    """Hand GOAL to AGENT."""
+    """Hand GOAL to AGENT.
+
+    With --wait, exit status 0 means that it was completed.
+    """
     body = {
         "agent": agent,
         "goal": goal,
@@ -74,11 +71,11 @@ def delegate(  # one parameter an option
         "follows": follows,
     }
     given = {key: value for key, value in body.items() if value is not None}
-    row = asyncio.run(_delegate(parent, given, server, config, wait=wait))
+    row = asyncio.run(_delegate(parent, given, server, config, wait=wait, quiet=as_json))
     if as_json:
         print_json(row)
     elif wait:
-        console().print(row_details(row))
+        print_result(console(), row)
     else:
         click.echo(f"{row['id']} {row['state']}")
     if wait and row["state"] != "COMPLETED":
@@ -86,59 +83,23 @@ def delegate(  # one parameter an option
 
 
 async def _delegate(
-    parent: str, body: dict[str, Any], server: str | None, config: Path | None, *, wait: bool
+    parent: str,
+    body: dict[str, Any],
+    server: str | None,
+    config: Path | None,
+    *,
+    wait: bool,
+    quiet: bool,
 ) -> dict[str, Any]:
     async with Server.of(load_settings(config), server, actor=actor_name()) as api:
         row = await api.post(f"/v1/parents/{segment(parent)}/sub-tasks", body)
-        return await _attend(api, row) if wait else row
-
-
-async def _attend(api: Server, row: dict[str, Any]) -> dict[str, Any]:
-    """Wait for the end with a progress line that moves; ask at the terminal what is asked."""
-    out = console(stderr=True)
-    asked: set[int] = set()
-    shown = ""
-    with out.status("", spinner="dots") as status:
-        while row["state"] not in ENDED:
-            said = f"{row['state']} {row['text']}"
-            if said != shown and not out.is_terminal:
-                out.print(state_text(row["state"]), plain(row["text"], 100))
-            shown = said
-            status.update(_progress(row))
-            if row["state"] == "INPUT_REQUIRED" and row["version"] not in asked:
-                asked.add(row["version"])
-                await _answer(api, row, status, out)
-            await asyncio.sleep(LOOK_PAUSE)
-            row = await api.get(f"/v1/sub-tasks/{row['id']}")
-    return row
-
-
-def _progress(row: dict[str, Any]) -> str:
-    words = plain(row["text"], 50).plain.replace("[", "\\[")
-    return f"{row['name']}: {row['state']} {words}".rstrip()
-
-
-async def _answer(api: Server, row: dict[str, Any], status: Status, out: Console) -> None:
-    status.stop()
-    try:
-        out.print(plain(f"{row['agent']} asks: {row['text']}"))
-        if not sys.stdin.isatty() and sys.stdin.closed:
-            return
-        text = await asyncio.to_thread(_read_line)
-        if not text:
-            out.print("no answer; reply later with: locum reply " + row["id"])
-            return
-        body = {"text": text, "question": row["version"]}
-        await api.post(f"/v1/sub-tasks/{row['id']}/reply", body)
-    except LocumError as error:
-        out.print(f"{error.code}: {error.message}")
-    finally:
-        status.start()
-
-
-def _read_line() -> str:
-    click.echo("> ", nl=False, err=True)
-    return sys.stdin.readline().strip()
+        if not wait:
+            return row
+        try:
+            return await attend(api, row, quiet=quiet)
+        except asyncio.CancelledError:
+            click.echo(f"\n{row['id']} goes on; look with: locum show {row['id']}", err=True)
+            raise
 
 
 @click.command()
@@ -200,12 +161,11 @@ async def _post(
     path: str, body: dict[str, Any], server: str | None, config: Path | None
 ) -> dict[str, Any]:
     async with Server.of(load_settings(config), server, actor=actor_name()) as api:
-        answer: dict[str, Any] = await api.post(path, body)
-        return answer
+        return await api.post(path, body)
 
 
 def _print_row(row: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_json(row)
     else:
-        click.echo(f"{row['id']} {row['state']} {plain(row['text'], 100).plain}".rstrip())
+        click.echo(f"{row['id']} {row['state']} {clean(row['text'], 100)}".rstrip())

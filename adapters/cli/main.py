@@ -1,28 +1,58 @@
-"""`locum`: the group of all commands, each loaded when it is asked for, and the entry point."""
+"""`locum`: the group of all commands, and the entry point. Loads a command when it is run."""
 
 from importlib import import_module
+from typing import Any, NamedTuple
 
 import rich_click as click
 
+from .output import make_streams_total
+
 __all__ = ["COMMANDS", "main"]
 
+
+class Home(NamedTuple):
+    """Where a command is, and what the list of commands says of it."""
+
+    module: str
+    help: str
+
+
 COMMANDS = {
-    "serve": "running",
-    "demo": "running",
-    "agents": "reading",
-    "delegate": "changing",
-    "ask": "asking",
-    "ls": "reading",
-    "show": "reading",
-    "events": "reading",
-    "reply": "changing",
-    "cancel": "changing",
-    "complete": "changing",
-    "notifications": "reading",
-    "rebuild": "running",
-    "machine": "reading",
+    "serve": Home("running", "Serve the HTTP API, and stand in for every open sub-task."),
+    "demo": Home("running", "See the whole job done against an agent in another process."),
+    "agents": Home("agents", "Show which agents take work, and why the others do not."),
+    "delegate": Home("changing", "Hand GOAL to AGENT."),
+    "ask": Home("asking", "Ask an agent once, without store or server."),
+    "ls": Home("reading", "List sub-tasks."),
+    "show": Home("reading", "Show one sub-task with its whole result."),
+    "events": Home("reading", "Show a sub-task's record: who said what, why and when."),
+    "reply": Home("changing", "Answer what sub-task ID asks."),
+    "cancel": Home("changing", "Cancel sub-task ID."),
+    "complete": Home("changing", "Let PARENT complete, when all of its sub-tasks have ended."),
+    "notifications": Home("reading", "Show what the model of PARENT was told."),
+    "rebuild": Home("running", "Make the rows and notifications again from the events."),
+    "machine": Home("drawing", "Draw the state machine."),
 }
-"""Every command and the module it lives in. Only what a command needs is loaded for it."""
+"""Every command, in the order in which they are listed."""
+
+
+class _Deferred(click.RichCommand):
+    """A command known by its name and its line in the list; the rest is loaded when it is run."""
+
+    def __init__(self, name: str, home: Home) -> None:
+        super().__init__(name=name, help=home.help)
+        self._module = home.module
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        module = import_module(f".{self._module}", __package__)
+        command: click.Command = getattr(module, str(self.name))
+        return command.make_context(info_name, args, parent, **extra)
 
 
 class _Lazy(click.RichGroup):
@@ -30,15 +60,12 @@ class _Lazy(click.RichGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = getattr(
-            import_module(f".{COMMANDS[cmd_name]}", __package__), cmd_name
-        )
-        return command
+        home = COMMANDS.get(cmd_name)
+        return None if home is None else _Deferred(cmd_name, home)
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="locum")
 def main() -> None:
     """Hand work to remote A2A agents and stay in charge of it."""
+    make_streams_total()

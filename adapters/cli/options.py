@@ -1,29 +1,29 @@
-"""What all commands share: their options, how errors end them, and how JSON is printed."""
+"""What all commands share: their options, where they find settings, and how an error ends them."""
 
 import functools
 import getpass
-import json
 import os
-import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import rich_click as click
-from rich.console import Console
+from click.exceptions import Exit
 
 from locum.core.errors import LocumError
 
-from ..settings import Settings
+from .output import print_problem
+
+if TYPE_CHECKING:
+    from ..settings import Settings, StoreSettings
 
 __all__ = [
     "actor_name",
     "config_option",
-    "console",
-    "fail",
     "json_option",
     "load_settings",
-    "print_json",
+    "load_store",
     "refusable",
     "server_option",
 ]
@@ -32,29 +32,23 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 DEFAULT_CONFIG = "locum.toml"
+INTERRUPTED = 130
+"""The exit status that shells know for Ctrl-C."""
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print the API's JSON.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, errors too.")
 config_option = click.option(
     "--config",
     type=click.Path(dir_okay=False, path_type=Path),
     envvar="LOCUM_CONFIG",
-    help=f"The configuration file; {DEFAULT_CONFIG} here when it is there.",
+    metavar="F",
+    help=f"The configuration; {DEFAULT_CONFIG} in this folder when it is there.",
 )
 server_option = click.option(
     "--server",
     envvar="LOCUM_SERVER",
-    help="URL of the running server; by default the one of the configuration.",
+    metavar="URL",
+    help="The running server; by default the one that the configuration describes.",
 )
-
-
-def console(*, stderr: bool = False) -> Console:
-    """A console on standard output (or error) that does not guess at what is a number."""
-    return Console(stderr=stderr, highlight=False, soft_wrap=not sys.stdout.isatty())
-
-
-def print_json(value: Any) -> None:
-    """One JSON document on standard output."""
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def actor_name() -> str:
@@ -65,34 +59,56 @@ def actor_name() -> str:
         return f"uid-{os.getuid()}"
 
 
-def load_settings(config: Path | None) -> Settings:
+def load_settings(config: Path | None) -> "Settings":
     """The settings of `--config`, else of ./locum.toml, else the defaults. Raises ConfigError."""
+    from ..settings import Settings  # noqa: PLC0415 - `--help` needs none
+
+    return Settings.load(_found(config))
+
+
+def load_store(config: Path | None) -> "StoreSettings":
+    """Of the same settings only `[store]`, which is all that reading takes. Raises ConfigError."""
+    from ..settings import StoreSettings  # noqa: PLC0415 - `--help` needs none
+
+    return StoreSettings.load(_found(config))
+
+
+def _found(config: Path | None) -> Path | None:
     if config is None and Path(DEFAULT_CONFIG).is_file():
-        config = Path(DEFAULT_CONFIG)
-    return Settings.load(config)
-
-
-def fail(error: LocumError, *, wants_json: bool) -> None:
-    """Say what went wrong on standard error, as a problem document when JSON is wanted."""
-    if wants_json:
-        problem = {"title": error.message, "code": error.code, "detail": error.detail}
-        click.echo(json.dumps(problem, ensure_ascii=False), err=True)
-    else:
-        click.echo(f"{error.code}: {error.message}", err=True)
+        return Path(DEFAULT_CONFIG)
+    return config
 
 
 def refusable(command: Callable[P, T]) -> Callable[P, T]:
-    """Turn a LocumError into its message and exit status 1; never a stack trace."""
+    """Turn what goes wrong into a sentence and exit status 1; never a stack trace."""
 
     @functools.wraps(command)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
+        as_json = bool(kwargs.get("as_json"))
         try:
             return command(*args, **kwargs)
-        except LocumError as error:
-            fail(error, wants_json=bool(kwargs.get("as_json")))
-            raise SystemExit(1) from error
+        except (click.ClickException, click.Abort, Exit, BrokenPipeError):
+            raise  # Click knows what to do with these.
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
-            raise SystemExit(130) from None
+            raise SystemExit(INTERRUPTED) from None
+        except Exception as error:
+            # The last one to hear of it, and it says so.
+            print_problem(_told(error), as_json=as_json)
+            raise SystemExit(1) from error
 
     return wrapped
+
+
+def _told(error: Exception) -> LocumError:
+    """The error to tell of: ours as it is, another one as the mistake of this program that it is."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, LocumError):
+        return error
+    *_, last = traceback.extract_tb(error.__traceback__)
+    where = f"{Path(last.filename).name}:{last.lineno}"
+    return LocumError(
+        f"locum made a mistake: {type(error).__name__}: {error} ({where}). Please report it.",
+        code="locum.mistake",
+    )

@@ -1,7 +1,6 @@
 """Commands that only read: they open the store themselves and need no server."""
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
@@ -11,14 +10,21 @@ import msgspec
 import rich_click as click
 
 from locum.core.errors import SubTaskNotFoundError
-from locum.core.render import mermaid, svg
 from locum.projections import note_to_json, row_to_json
 
 from ..store.journal import Journal
-from .options import config_option, console, json_option, load_settings, print_json, refusable
-from .show import agents_table, events_table, note_text, row_details, rows_table
+from .options import config_option, json_option, load_store, refusable
+from .output import console, print_json
+from .show import (
+    WIDE,
+    event_entries,
+    note_entry,
+    print_entries,
+    row_details,
+    row_entries,
+)
 
-__all__ = ["agents", "events", "ls", "machine", "notifications", "show"]
+__all__ = ["events", "ls", "notifications", "show"]
 
 FEED_PAGE = 200
 FEED_PAUSE = 0.5
@@ -27,55 +33,33 @@ FEED_PAUSE = 0.5
 
 @asynccontextmanager
 async def _journal(config: Path | None) -> AsyncIterator[Journal]:
-    settings = load_settings(config)
-    async with Journal.open(settings.store.url, create=False) as journal:
+    async with Journal.open(load_store(config).url, create=False) as journal:
         yield journal
 
 
 @click.command()
-@config_option
-@json_option
-@refusable
-def agents(config: Path | None, as_json: bool) -> None:
-    """Fetch every agent's card: who is accepted, who is refused and why."""
-    asyncio.run(_agents(config, as_json=as_json))
-
-
-async def _agents(config: Path | None, *, as_json: bool) -> None:
-    # Only this command talks to agents, so only it loads what that takes.
-    from ..a2a.registry import Registry  # noqa: PLC0415
-
-    async with Registry(load_settings(config)) as registry:
-        found = registry.agents()
-    if as_json:
-        print_json({"agents": found})
-    elif not found:
-        click.echo("no agent is configured")
-    else:
-        agents_table(console(), found)
-
-
-@click.command()
-@click.option("--parent", help="Only this parent's sub-tasks.")
+@click.option("--parent", metavar="P", help="Only this parent's sub-tasks.")
 @click.option("--unresolved", is_flag=True, help="Only those that have not ended.")
 @config_option
 @json_option
 @refusable
 def ls(parent: str | None, unresolved: bool, config: Path | None, as_json: bool) -> None:
     """List sub-tasks."""
-    asyncio.run(_ls(parent, config, unresolved=unresolved, as_json=as_json))
-
-
-async def _ls(parent: str | None, config: Path | None, *, unresolved: bool, as_json: bool) -> None:
-    async with _journal(config) as journal:
-        found = await journal.views.rows(parent, unresolved=True if unresolved else None)
-    rows = [row_to_json(row) for row in found]
+    rows = asyncio.run(_rows(parent, config, unresolved=unresolved))
     if as_json:
         print_json({"sub_tasks": rows})
     elif rows:
-        console().print(rows_table(rows))
+        print_entries(console(), row_entries(rows))
     else:
-        click.echo("no sub-task")
+        click.echo("There is no such sub-task." if parent or unresolved else "No sub-task yet.")
+
+
+async def _rows(
+    parent: str | None, config: Path | None, *, unresolved: bool
+) -> list[dict[str, Any]]:
+    async with _journal(config) as journal:
+        found = await journal.views.rows(parent, unresolved=True if unresolved else None)
+    return [row_to_json(row) for row in found]
 
 
 @click.command()
@@ -111,7 +95,9 @@ def events(sub_task_id: str, config: Path | None, as_json: bool) -> None:
     if as_json:
         print_json({"events": found})
     else:
-        console().print(events_table(found))
+        out = console()
+        is_narrow = out.is_terminal and out.width < WIDE
+        print_entries(out, event_entries(found, is_narrow=is_narrow))
 
 
 async def _events(sub_task_id: str, config: Path | None) -> list[dict[str, Any]]:
@@ -121,46 +107,58 @@ async def _events(sub_task_id: str, config: Path | None) -> list[dict[str, Any]]
 
 @click.command()
 @click.argument("parent")
-@click.option("--follow", is_flag=True, help="Go on as they come, until interrupted.")
-@click.option("--after", type=click.IntRange(min=0), default=0, help="Only those past this cursor.")
+@click.option("--follow", is_flag=True, help="Go on as they come, until Ctrl-C.")
+@click.option(
+    "--after",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Only those past this cursor, the number that each begins with.",
+)
 @config_option
 @json_option
 @refusable
 def notifications(
     parent: str, follow: bool, after: int, config: Path | None, as_json: bool
 ) -> None:
-    """Show what the model of PARENT was told."""
-    asyncio.run(_notifications(parent, after, config, follow=follow, as_json=as_json))
+    """Show what the model of PARENT was told.
 
-
-async def _notifications(
-    parent: str, after: int, config: Path | None, *, follow: bool, as_json: bool
-) -> None:
-    async with _journal(config) as journal:
-        if not follow:
-            await _print_notes(journal, parent, after, as_json=as_json)
-            return
-        async with aclosing(_feed(journal, parent, after)) as feed:
-            async for note in feed:
-                if as_json:
-                    click.echo(json.dumps(note, ensure_ascii=False))
-                else:
-                    console().print(note_text(note))
-
-
-async def _print_notes(journal: Journal, parent: str, after: int, *, as_json: bool) -> None:
-    found: list[dict[str, Any]] = []
-    cursor = after
-    while True:
-        notes, cursor = await journal.views.notes(parent, cursor, FEED_PAGE)
-        found += [note_to_json(note) for note in notes]
-        if len(notes) < FEED_PAGE:
-            break
-    if as_json:
-        print_json({"notifications": found, "cursor": cursor})
+    With --follow and --json, each is a JSON document in one line.
+    """
+    if not follow:
+        asyncio.run(_print_notes(parent, after, config, as_json=as_json))
         return
-    for note in found:
-        console().print(note_text(note))
+    try:
+        asyncio.run(_follow_notes(parent, after, config, as_json=as_json))
+    except KeyboardInterrupt:
+        # That is how it is meant to end; the shell's prompt gets a line of its own.
+        click.echo(err=True)
+
+
+async def _print_notes(parent: str, after: int, config: Path | None, *, as_json: bool) -> None:
+    found: list[dict[str, Any]] = []
+    async with _journal(config) as journal:
+        while True:
+            notes, after = await journal.views.notes(parent, after, FEED_PAGE)
+            found += [note_to_json(note) for note in notes]
+            if len(notes) < FEED_PAGE:
+                break
+    if as_json:
+        print_json({"notifications": found, "cursor": after})
+    elif found:
+        print_entries(console(), map(note_entry, found))
+    else:
+        click.echo("Nothing was told.")
+
+
+async def _follow_notes(parent: str, after: int, config: Path | None, *, as_json: bool) -> None:
+    out = console()
+    async with _journal(config) as journal, aclosing(_feed(journal, parent, after)) as feed:
+        async for note in feed:
+            if as_json:
+                print_json(note, indent=None)
+            else:
+                print_entries(out, [note_entry(note)])
 
 
 async def _feed(journal: Journal, parent: str, after: int) -> AsyncGenerator[dict[str, Any], None]:
@@ -170,16 +168,3 @@ async def _feed(journal: Journal, parent: str, after: int) -> AsyncGenerator[dic
             yield note_to_json(note)
         if not notes:
             await asyncio.sleep(FEED_PAUSE)
-
-
-@click.command()
-@click.option("--mermaid", "as_mermaid", is_flag=True, help="As a Mermaid diagram (the default).")
-@click.option("--svg", "svg_file", type=click.Path(dir_okay=False, path_type=Path), metavar="F")
-@refusable
-def machine(as_mermaid: bool, svg_file: Path | None) -> None:
-    """Draw the state machine."""
-    if svg_file is not None:
-        svg_file.write_text(svg(), encoding="utf-8")
-        click.echo(f"wrote {svg_file}", err=True)
-    if as_mermaid or svg_file is None:
-        click.echo(mermaid())

@@ -1,13 +1,12 @@
-"""Commands that run something: `serve`, `demo`, `rebuild`."""
+"""Commands that run something: `serve`, `demo`, `rebuild`. Each loads what it runs when it is run."""
 
 import asyncio
 from pathlib import Path
 
 import rich_click as click
 
-from ..demo.story import run_demo
-from ..store.journal import Journal
-from .options import config_option, json_option, load_settings, print_json, refusable
+from .options import config_option, json_option, load_settings, load_store, refusable
+from .output import print_json
 
 __all__ = ["demo", "rebuild", "serve"]
 
@@ -19,21 +18,30 @@ __all__ = ["demo", "rebuild", "serve"]
     default="INFO",
     show_default=True,
     type=click.Choice(["DEBUG", "INFO", "WARNING", "ERROR"], case_sensitive=False),
+    help="What is logged, to standard error.",
 )
+@json_option
 @refusable
-def serve(config: Path | None, log_level: str) -> None:
-    """Serve the HTTP API, and stand in for every open sub-task."""
-    # The web framework and the SDK take their time to load: only for who serves.
-    from ..serving import log_to_stderr, run  # noqa: PLC0415
+def serve(config: Path | None, log_level: str, as_json: bool) -> None:
+    """Serve the HTTP API, and stand in for every open sub-task.
+
+    With --json, one line on standard output says where it listens: {"url": …}.
+    """
+    from ..serving import log_to_stderr, run  # noqa: PLC0415 - it takes long to load
 
     log_to_stderr(log_level.upper())
-    run(load_settings(config))
+    run(
+        load_settings(config),
+        on_listening=lambda url: print_json({"url": url}, indent=None) if as_json else None,
+    )
 
 
 @click.command()
 @refusable
 def demo() -> None:
-    """Show the whole job against an agent in another process, a crash included."""
+    """See the whole job done against an agent in another process, a crash included."""
+    from ..demo.story import run_demo  # noqa: PLC0415 - it takes long to load
+
     if not asyncio.run(run_demo()):
         raise SystemExit(1)
 
@@ -43,8 +51,11 @@ def demo() -> None:
 @json_option
 @refusable
 def rebuild(config: Path | None, as_json: bool) -> None:
-    """Drop the projections and make them again from the events."""
-    position = asyncio.run(_rebuild(load_settings(config).store.url))
+    """Make the rows and notifications again from the events.
+
+    A server that runs may go on running.
+    """
+    position = asyncio.run(_rebuild(load_store(config).url))
     if as_json:
         print_json({"position": position})
     else:
@@ -52,5 +63,7 @@ def rebuild(config: Path | None, as_json: bool) -> None:
 
 
 async def _rebuild(url: str) -> int:
+    from ..store.journal import Journal  # noqa: PLC0415 - `serve` needs none of it from here
+
     async with Journal.open(url, create=False) as journal:
         return await journal.rebuild()

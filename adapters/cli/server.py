@@ -7,23 +7,33 @@ from urllib.parse import quote
 
 import httpx
 
-from locum.core.errors import LocumError, ServerError
+from locum.core.errors import LocumError, RequestError, ServerError
 
+from ..origins import BadUrlError, Origin
 from ..settings import Settings
 
 __all__ = ["Server", "segment"]
 
 PATIENCE = 60.0
-"""Seconds that an answer may take beyond what a call waits for by itself."""
+"""Seconds that an answer may take."""
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - called, not bound to
+"""Where a server that listens on all addresses is called on its own machine."""
 
 
 class Server:
     """The HTTP API at `url`. Raises ServerError when there is none, LocumError for its problems."""
 
     def __init__(self, url: str, *, token: str | None, actor: str) -> None:
-        headers = {"X-Actor": actor.encode("ascii", "replace").decode()[:200]}
+        try:
+            Origin.of(url)
+        except BadUrlError as error:
+            raise RequestError(
+                f"--server {url!r}: {error}; give a URL such as {_EXAMPLE}."
+            ) from None
+        # A header is bytes; the server reads them as UTF-8, since names are not all Latin.
+        headers: list[tuple[bytes, bytes]] = [(b"X-Actor", actor[:200].encode(errors="replace"))]
         if token:
-            headers["Authorization"] = f"Bearer {token}"
+            headers.append((b"Authorization", b"Bearer " + token.encode("ascii")))
         self.url = url.rstrip("/")
         self._client = httpx.AsyncClient(
             base_url=self.url, headers=headers, timeout=PATIENCE, trust_env=False
@@ -32,12 +42,10 @@ class Server:
     @classmethod
     def of(cls, settings: Settings, url: str | None, *, actor: str) -> Self:
         """The server named by `--server`, else the one that the settings describe."""
-        token = settings.server.api_token
-        host = settings.server.host
-        at = f"[{host}]" if ":" in host else host
+        server = settings.server
         return cls(
-            url or f"http://{at}:{settings.server.port}",
-            token=token.reveal() if token else None,
+            url or _url_of(server.host, server.port),
+            token=server.api_token.reveal() if server.api_token else None,
             actor=actor,
         )
 
@@ -52,22 +60,21 @@ class Server:
     ) -> None:
         await self._client.aclose()
 
-    async def get(self, path: str, **query: Any) -> Any:
-        """The JSON of a GET."""
-        return await self._call("GET", path, None, query)
+    async def get(self, path: str) -> dict[str, Any]:
+        """The JSON object that a GET is answered with."""
+        return await self._call("GET", path, None)
 
-    async def post(self, path: str, body: Mapping[str, Any], **query: Any) -> Any:
-        """The JSON of a POST."""
-        return await self._call("POST", path, body, query)
+    async def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The JSON object that a POST is answered with."""
+        return await self._call("POST", path, body)
 
-    async def _call(
-        self, method: str, path: str, body: Mapping[str, Any] | None, query: Mapping[str, Any]
-    ) -> Any:
-        given = {key: value for key, value in query.items() if value is not None}
+    async def _call(self, method: str, path: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
         try:
             response = await self._client.request(
-                method, path, json=None if body is None else dict(body), params=given
+                method, path, json=None if body is None else dict(body)
             )
+        except UnicodeEncodeError as error:
+            raise RequestError("An argument is not UTF-8 text; nothing was sent.") from error
         except httpx.ConnectError as error:
             raise ServerError(
                 f"No locum server answers at {self.url}. Start one with `locum serve`, or name"
@@ -78,24 +85,44 @@ class Server:
                 f"The server at {self.url} did not answer ({type(error).__name__}).",
                 code="server.no_answer",
             ) from error
-        if response.is_error:
-            raise _problem(response)
-        return response.json()
+        return self._read(response)
+
+    def _read(self, response: httpx.Response) -> dict[str, Any]:
+        """The object answered with. Raises the LocumError that a problem document tells of."""
+        try:
+            told = response.json()
+            if response.is_success and isinstance(told, dict):
+                return told
+            title, code = str(told["title"]), str(told["code"])
+            raise LocumError(title, code=code, detail=told.get("detail"))
+        except (ValueError, KeyError, TypeError):
+            said = f"{response.status_code} {response.reason_phrase}".strip()
+            raise ServerError(
+                f"What answers at {self.url} is not locum, by its answer ({said}). Name another"
+                " with --server.",
+                code="server.no_answer",
+            ) from None
 
 
-def _problem(response: httpx.Response) -> LocumError:
-    try:
-        problem = response.json()
-        return LocumError(
-            str(problem["title"]), code=str(problem["code"]), detail=problem.get("detail")
+_EXAMPLE = "http://127.0.0.1:8420"
+
+
+def _url_of(host: str, port: int) -> str:
+    if not port:
+        raise RequestError(
+            "server.port is 0, so where the server listens is known to itself only; name it with"
+            " --server, by the URL that it logs."
         )
-    except (ValueError, KeyError, TypeError):
-        return ServerError(
-            f"The server answered {response.status_code} {response.reason_phrase}; is it locum?",
-            code="server.no_answer",
-        )
+    return str(Origin.at(_EVERYWHERE.get(host, host), port))
 
 
 def segment(text: str) -> str:
-    """`text` as one segment of a path."""
-    return quote(text, safe="")
+    """An id as one segment of a path. Raises RequestError for one that cannot be an id."""
+    if not text:
+        raise RequestError("An id is at least one character long; an empty text was given.")
+    try:
+        quoted = quote(text, safe="")
+    except UnicodeEncodeError as error:
+        raise RequestError("An id is UTF-8 text; nothing was sent.") from error
+    # Dots alone would be taken for a way through the path.
+    return quoted.replace(".", "%2E") if text in (".", "..") else quoted

@@ -1,13 +1,32 @@
-"""Showing rows, events and notifications at a terminal. Prints; asks nobody and changes nothing."""
+"""Rows, events, notifications and agents as they are shown to people. Asks nobody, changes nothing.
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+Each is an entry: a head of columns, and a body of somebody's words. On a narrow terminal the body
+stands below its head; else an entry is one line, which `grep` and `head` can take.
+"""
 
-from rich.console import Console, Group
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["agents_table", "events_table", "note_text", "row_details", "rows_table", "state_text"]
+from .output import plain
+
+__all__ = [
+    "Entry",
+    "agent_entries",
+    "event_entries",
+    "note_entry",
+    "print_entries",
+    "print_result",
+    "row_details",
+    "row_entries",
+    "state_text",
+]
 
 COLOURS = {
     "COMPLETED": "green",
@@ -19,6 +38,18 @@ COLOURS = {
     "WORKING": "cyan",
     "SUBMITTED": "dim",
 }
+STATE_WIDTH = max(map(len, COLOURS))
+WIDE = 120
+"""Columns from which on a body has room beside its head."""
+LINE = 200
+"""Characters of somebody's words that are shown in a list."""
+
+
+class Entry(NamedTuple):
+    """One thing of a list."""
+
+    head: Text
+    body: Text
 
 
 def state_text(state: str) -> Text:
@@ -26,34 +57,101 @@ def state_text(state: str) -> Text:
     return Text(state, COLOURS.get(state, ""))
 
 
-def plain(text: str, limit: int = 0) -> Text:
-    """An agent's words without control characters, so that they cannot drive the terminal."""
-    shown = "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
-    if limit:
-        shown = " ".join(shown.split())
-        shown = shown if len(shown) <= limit else shown[: limit - 1] + "…"
-    return Text(shown)
+def print_entries(out: Console, entries: Iterable[Entry]) -> None:
+    """Print entries as they come."""
+    has_lines = not out.is_terminal or out.width >= WIDE
+    for entry in entries:
+        if has_lines:
+            line = Text("  ").join((entry.head, entry.body)) if entry.body else entry.head
+            out.print(line, no_wrap=True, overflow="ellipsis" if out.is_terminal else "ignore")
+        else:
+            out.print(entry.head, no_wrap=True, overflow="ellipsis")
+            if entry.body:
+                out.print(Padding(entry.body, (0, 0, 0, 2)))
 
 
-def rows_table(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """Rows, one a line."""
-    table = Table(box=None, padding=(0, 1), show_edge=False)
-    for title in ("id", "agent", "name", "state", "watch", "text"):
-        table.add_column(title, overflow="fold" if title == "id" else "ellipsis")
+def _columns(*cells: tuple[Text, int]) -> Text:
+    """Cells beside each other, each as wide as told; one that is longer is cut."""
+    line = Text()
+    for cell, width in cells:
+        if width:
+            cell.truncate(width, overflow="ellipsis", pad=True)
+        line.append_text(cell)
+        line.append("  ")
+    line.rstrip()
+    return line
+
+
+def _width(texts: Iterable[str], most: int) -> int:
+    return min(max(map(len, texts), default=0), most)
+
+
+def row_entries(rows: Iterable[Mapping[str, Any]]) -> Iterator[Entry]:
+    """Sub-tasks: state, id, agent and name; what the agent said."""
+    rows = list(rows)
+    agent_width = _width((row["agent"] for row in rows), 20)
     for row in rows:
-        table.add_row(
-            Text(row["id"]),
-            plain(row["agent"]),
-            plain(row["name"], 24),
-            state_text(row["state"]),
-            row["watch"] or "",
-            plain(row["text"], 60),
+        head = _columns(
+            (state_text(row["state"]), STATE_WIDTH),
+            (Text(row["id"]), 0),
+            (plain(row["agent"], LINE), agent_width),
+            (plain(row["name"], LINE), 0),
         )
-    return table
+        yield Entry(head, plain(row["text"], LINE))
 
 
-def row_details(row: Mapping[str, Any]) -> Group:
-    """One row with its whole result."""
+def event_entries(events: Iterable[Mapping[str, Any]], *, is_narrow: bool) -> Iterator[Entry]:
+    """A sub-task's events: who said what, why and when; what was odd is named in the body."""
+    day = ""
+    for event in events:
+        said = event.get("text") or event.get("goal") or event.get("detail") or ""
+        if event["anomalies"]:
+            said = f"{said} ({', '.join(event['anomalies'])})".strip()
+        if is_narrow and event["at"][:10] != day:
+            day = event["at"][:10]
+            yield Entry(Text(f"{day} (UTC)", "dim"), Text())
+        head = _columns(
+            (Text(f"{event['version']:>2}"), 0),
+            (Text(event["at"][11:23] if is_narrow else event["at"]), 0),
+            (Text(event["type"]), 11),
+            (Text(event["cause"]), 8),
+            (plain(event["actor"], LINE), 15),
+            (state_text(event.get("state") or event.get("outcome") or "–"), STATE_WIDTH),
+            (Text(event["hash"][:6], "dim"), 0),
+        )
+        yield Entry(head, plain(said, LINE))
+
+
+def note_entry(note: Mapping[str, Any]) -> Entry:
+    """A notification: cursor, state, id and agent; the text."""
+    head = _columns(
+        (Text(f"{note['cursor']:>5}"), 0),
+        (state_text(note["state"]), STATE_WIDTH),
+        (Text(note["sub_task_id"]), 0),
+        (plain(note["agent"], LINE), 0),
+    )
+    return Entry(head, plain(note["text"], LINE))
+
+
+def agent_entries(agents: Iterable[Mapping[str, Any]]) -> Iterator[Entry]:
+    """Agents: accepted or refused, id, what the card says; the reason of a refusal."""
+    agents = list(agents)
+    id_width = _width((agent["id"] for agent in agents), 64)
+    for agent in agents:
+        is_accepted = agent["state"] == "accepted"
+        named = " ".join(filter(None, (agent["name"], agent["version"])))
+        can = [what for what in ("streaming", "push") if agent[what]]
+        head = _columns(
+            (Text(agent["state"], "green" if is_accepted else "red"), 8),
+            (Text(agent["id"]), id_width),
+            (plain(named, 80), 0),
+            (Text(", ".join(can), "dim"), 0),
+        )
+        yield Entry(head, plain(agent["reason"] or "", 1000))
+
+
+def row_details(row: Mapping[str, Any]) -> RenderableType:
+    """All of a row, its result too."""
     table = Table.grid(padding=(0, 2))
     for key in (
         "id", "parent_id", "agent", "name", "goal", "state", "watch", "cause", "version",
@@ -63,69 +161,39 @@ def row_details(row: Mapping[str, Any]) -> Group:
         shown = state_text(value) if key == "state" else plain(str(value or "–"))
         table.add_row(Text(key, "dim"), shown)
     table.add_row(Text("anomalies", "dim"), plain(", ".join(row["anomalies"]) or "–"))
-    parts: list[Any] = [table, Text("text", "dim"), plain(row["text"] or "–")]
+    return Group(table, *_said(row))
+
+
+def print_result(out: Console, row: Mapping[str, Any]) -> None:
+    """How a sub-task ended, and its result."""
+    head = _columns(
+        (state_text(row["state"]), 0), (Text(row["id"]), 0), (plain(row["name"], LINE), 0)
+    )
+    out.print(head, no_wrap=True, overflow="ellipsis" if out.is_terminal else "ignore")
+    out.print(Group(*_said(row)))
+
+
+def _said(row: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """The agent's words: a result is shown by its artifacts, which are what its text is made of."""
+    if row["text"] and not (row["state"] == "COMPLETED" and row["artifacts"]):
+        yield Text("text", "dim")
+        yield plain(row["text"])
     for artifact in row["artifacts"]:
-        title = artifact["name"] or artifact["artifact_id"]
-        parts += [Text(f"artifact {title}", "dim"), *map(_part, artifact["parts"])]
-    return Group(*parts)
+        yield Text("artifact ", "dim").append_text(
+            plain(artifact["name"] or artifact["artifact_id"], LINE)
+        )
+        # The text parts of an artifact are one text that was cut (D12).
+        for is_text, parts in groupby(artifact["parts"], key=lambda part: "text" in part):
+            if is_text:
+                yield plain("".join(part["text"] for part in parts))
+            else:
+                yield from map(_part, parts)
 
 
 def _part(part: Mapping[str, Any]) -> Text:
     named = " ".join(filter(None, (part.get("filename"), part.get("media_type"))))
-    if "text" in part:
-        return plain(part["text"])
     if "url" in part:
         return plain(f"[{named or 'file'}] {part['url']}")
     if "raw" in part:
         return plain(f"[{named or 'file'}] {len(part['raw']) * 3 // 4} bytes")
-    return plain(f"[{named or 'data'}] {part.get('data')!r}")
-
-
-def events_table(events: Iterable[Mapping[str, Any]]) -> Table:
-    """A sub-task's events: who said what, why and when."""
-    table = Table(box=None, padding=(0, 1), show_edge=False)
-    for title in ("#", "at", "event", "cause", "actor", "state", "text", "hash"):
-        table.add_column(title, no_wrap=title != "text")
-    for event in events:
-        state = event.get("state") or event.get("outcome") or ""
-        said = event.get("text") or event.get("goal") or event.get("detail") or ""
-        table.add_row(
-            str(event["version"]),
-            event["at"][:23].replace("T", " "),
-            event["type"],
-            event["cause"],
-            plain(event["actor"]),
-            state_text(state),
-            plain(said, 60),
-            event["hash"][:8],
-        )
-    return table
-
-
-def note_text(note: Mapping[str, Any]) -> Text:
-    """One notification, one line."""
-    line = Text(f"{note['cursor']:>5}  {note['sub_task_id']}  ")
-    line.append(f"{note['kind']:<14}")
-    line.append_text(state_text(note["state"]))
-    line.append("  ")
-    line.append_text(plain(note["text"], 200))
-    return line
-
-
-def agents_table(console: Console, agents: Iterable[Mapping[str, Any]]) -> None:
-    """Print the agents, accepted and refused, each with its reason."""
-    table = Table(box=None, padding=(0, 1), show_edge=False)
-    for title in ("id", "state", "name", "version", "streaming", "push", "reason"):
-        table.add_column(title, overflow="fold")
-    for agent in agents:
-        is_accepted = agent["state"] == "accepted"
-        table.add_row(
-            plain(agent["id"]),
-            Text(agent["state"], "green" if is_accepted else "red"),
-            plain(agent["name"] or "–", 40),
-            plain(agent["version"] or "–", 20),
-            "yes" if agent["streaming"] else "no",
-            "yes" if agent["push"] else "no",
-            plain(agent["reason"] or ""),
-        )
-    console.print(table)
+    return plain(f"[{named or 'data'}] {json.dumps(part.get('data'), ensure_ascii=False)}")

@@ -1,0 +1,164 @@
+"""Waiting for a sub-task's end at the terminal: progress that moves, questions that are asked here."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.status import Status
+from rich.text import Text
+
+from locum.core.errors import LocumError, ServerError
+
+from .keyboard import Keyboard
+from .output import clean, console, is_live, plain
+from .server import Server, segment
+from .show import state_text
+
+__all__ = ["ENDED", "attend"]
+
+LOOK_PAUSE = 0.2
+"""Seconds between two looks at a row that is waited for."""
+ABSENCE = 30.0
+"""Seconds that a server may be away while it is waited for: one that was restarted goes on."""
+ENDED = ("COMPLETED", "FAILED", "CANCELED", "REJECTED")
+
+
+async def attend(api: Server, row: dict[str, Any], *, quiet: bool) -> dict[str, Any]:
+    """The row when the sub-task has ended. What the agent asks meanwhile is asked here.
+
+    `quiet`: no progress is shown where it cannot move. Raises LocumError.
+    """
+    keyboard = Keyboard()
+    with _progress(console(stderr=True), quiet=quiet) as progress:
+        asked = ""
+        while row["state"] not in ENDED:
+            progress.show(row)
+            if row["state"] not in ("INPUT_REQUIRED", "AUTH_REQUIRED"):
+                asked = ""
+            elif asked != (asked := f"{row['state']} {row['text']}"):
+                row = await _ask(api, row, progress, keyboard)
+                continue
+            row = await _next_look(api, row, progress)
+    return row
+
+
+async def _ask(
+    api: Server, row: dict[str, Any], progress: "_Progress", keyboard: Keyboard
+) -> dict[str, Any]:
+    """Ask at the terminal what the agent asks; the row after it was answered, here or elsewhere."""
+    with progress.standing_aside():
+        wants = "asks" if row["state"] == "INPUT_REQUIRED" else "needs an authorisation"
+        progress.say(f"{row['agent']} {wants}: {row['text'] or '(it gave no words)'}")
+        if row["state"] == "AUTH_REQUIRED":
+            progress.say("It goes on by itself once it has that.")
+            return await _next_look(api, row, progress)
+        progress.prompt()
+        reading = asyncio.create_task(keyboard.line())
+        try:
+            while not reading.done():
+                await asyncio.wait((reading,), timeout=LOOK_PAUSE)
+                if reading.done() and reading.result() == "":
+                    progress.prompt()
+                    reading = asyncio.create_task(keyboard.line())
+                if not reading.done():
+                    now = await _look(api, row, progress)
+                    if (now["state"], now["text"]) != (row["state"], row["text"]):
+                        progress.say("\n(answered elsewhere)")
+                        return now
+                    row = now
+            return await _reply(api, row, reading.result(), progress)
+        finally:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+
+
+async def _reply(
+    api: Server, row: dict[str, Any], text: str | None, progress: "_Progress"
+) -> dict[str, Any]:
+    if text is None:
+        progress.say(f"\nNobody answers here; answer with: locum reply {row['id']} TEXT")
+        return row
+    try:
+        return await api.post(
+            f"/v1/sub-tasks/{segment(row['id'])}/reply", {"text": text, "question": row["version"]}
+        )
+    except LocumError as error:
+        progress.say(f"{error.code}: {error.message}")
+        return await _look(api, row, progress)
+
+
+async def _next_look(api: Server, row: dict[str, Any], progress: "_Progress") -> dict[str, Any]:
+    await asyncio.sleep(LOOK_PAUSE)
+    return await _look(api, row, progress)
+
+
+async def _look(api: Server, row: dict[str, Any], progress: "_Progress") -> dict[str, Any]:
+    """The row as it is now. A server that is away is waited for."""
+    loop = asyncio.get_running_loop()
+    given_up = loop.time() + ABSENCE
+    while True:
+        try:
+            return await api.get(f"/v1/sub-tasks/{segment(row['id'])}")
+        except ServerError as error:
+            if loop.time() > given_up:
+                raise
+            progress.show({**row, "state": "…", "text": error.message})
+            await asyncio.sleep(LOOK_PAUSE)
+
+
+@contextmanager
+def _progress(out: Console, *, quiet: bool) -> "Iterator[_Progress]":
+    progress = _Progress(out, quiet=quiet)
+    try:
+        yield progress
+    finally:
+        progress.end()
+
+
+class _Progress:
+    """What is shown of the waiting: a line that moves, or where it cannot a line for each change."""
+
+    def __init__(self, out: Console, *, quiet: bool) -> None:
+        self._out = out
+        self._quiet = quiet
+        self._status: Status | None = None
+        if is_live(out):
+            self._status = out.status("", spinner="dots")
+            self._status.start()
+        self._shown = ""
+
+    def show(self, row: Mapping[str, Any]) -> None:
+        line = Text.assemble(
+            plain(row["name"], 30), "  ", state_text(row["state"]), "  ", plain(row["text"], 200)
+        )
+        line.rstrip()
+        if self._status is not None:
+            line.truncate(self._out.width - 4, overflow="ellipsis")
+            self._status.update(line)
+        elif line.plain != self._shown and not self._quiet:
+            self._out.print(line)
+        self._shown = line.plain
+
+    def say(self, text: str) -> None:
+        """Something that stays."""
+        self._out.print(clean(text))
+
+    def prompt(self) -> None:
+        self._out.print("> ", end="")
+
+    @contextmanager
+    def standing_aside(self) -> Iterator[None]:
+        """Nothing moves meanwhile."""
+        if self._status is not None:
+            self._status.stop()
+        try:
+            yield
+        finally:
+            if self._status is not None:
+                self._status.start()
+
+    def end(self) -> None:
+        if self._status is not None:
+            self._status.stop()
