@@ -16,7 +16,7 @@ import msgspec
 
 from .faults import MalformedError
 from .notes import CallNotes
-from .words import redacted, words_of
+from .words import one_line, redacted, words_of
 
 __all__ = ["Asked", "error_body", "malformed", "rest_url"]
 
@@ -38,6 +38,7 @@ _OPEN_QUERY: Final = frozenset(
     }
 )
 _SHORTEST_SECRET: Final = 4
+_WORDS: Final = 300
 
 
 class Asked:
@@ -80,6 +81,14 @@ class Asked:
             "message": redacted(str(error.get("message") or ""), secrets),
             "data": data,
         }
+
+    def masked(self, text: str) -> str:
+        """The agent's text, with whatever it quotes of our credentials masked (G8)."""
+        return redacted(text, self._secrets)
+
+    def words(self, body: bytes) -> str:
+        """The words of a body that is no JSON, masked before they are cut: no secret in halves."""
+        return one_line(self.masked(words_of(body, len(body))), _WORDS)
 
     @cached_property
     def _secrets(self) -> tuple[str, ...]:
@@ -130,7 +139,7 @@ def error_body(error: dict[str, Any], *, rpc: bool) -> dict[str, Any]:
 
 def malformed(body: bytes, notes: CallNotes, asked: Asked) -> MalformedError:
     """The error for a body that answers nothing; its words are kept in the notes (K4)."""
-    notes.error = asked.without_secrets({"message": words_of(body)})
+    notes.error = asked.without_secrets({"message": asked.words(body)})
     words = notes.error["message"] or "nothing at all"
     return MalformedError(f"it answered with something else than A2A: {words}")
 

@@ -21,7 +21,7 @@ from .notes import CALL, CallNotes, WireLimits
 from .pool import Pool
 from .shapes import look
 from .sse import Kind
-from .words import one_line, retry_after, target_of, words_of
+from .words import one_line, retry_after, target_of
 
 __all__ = ["CALL", "Budget", "CallNotes", "WireClient", "WireLimits", "WireTransport", "error_for"]
 
@@ -104,7 +104,7 @@ class WireTransport(httpx.AsyncBaseTransport):
                 place = await self._budget.place(notes)
                 response = await self._inner.handle_async_request(request)
                 try:
-                    kind, body, named_error = await self._read(request, response, notes)
+                    kind, body, named_error = await self._read(request, response, asked, notes)
                 finally:
                     await response.aclose()
         except TimeoutError as late:
@@ -121,9 +121,9 @@ class WireTransport(httpx.AsyncBaseTransport):
         return _answered(response, body, asked, notes)
 
     async def _read(
-        self, request: httpx.Request, response: httpx.Response, notes: CallNotes
+        self, request: httpx.Request, response: httpx.Response, asked: Asked, notes: CallNotes
     ) -> tuple[Kind, bytes, bool]:
-        _read_head(request, response, notes)
+        _read_head(request, response, asked, notes)
         if response.status_code >= 400:
             limit = self._limits.error_limit
             return "json", await read_body(response, notes, limit, cut=True), False
@@ -146,7 +146,7 @@ class WireTransport(httpx.AsyncBaseTransport):
             except TimeoutError as late:
                 raise _too_late(notes, place) from late
             try:
-                _read_head(request, response, notes)
+                _read_head(request, response, asked, notes)
                 if response.status_code < 300:
                     return self._opened(response, asked, notes, place)
                 body = await self._read_error(response, notes)
@@ -181,7 +181,9 @@ class WireTransport(httpx.AsyncBaseTransport):
             raise httpx.ReadTimeout("the answer did not end in time") from late
 
 
-def _read_head(request: httpx.Request, response: httpx.Response, notes: CallNotes) -> None:
+def _read_head(
+    request: httpx.Request, response: httpx.Response, asked: Asked, notes: CallNotes
+) -> None:
     """Note what the head says. Raises RedirectRefusedError (A6)."""
     status = response.status_code
     notes.sent = notes.answered = True
@@ -190,9 +192,12 @@ def _read_head(request: httpx.Request, response: httpx.Response, notes: CallNote
     notes.retry_after = retry_after(response.headers.get("retry-after", ""), datetime.now(UTC))
     if status < 300:
         return
-    notes.challenge = one_line(response.headers.get("www-authenticate", ""), _WORDS)
+    # An agent may quote what it was sent wherever it has a word (G8).
+    notes.challenge = one_line(asked.masked(response.headers.get("www-authenticate", "")), _WORDS)
+    if notes.challenge:
+        response.headers["www-authenticate"] = notes.challenge
     if status in _REDIRECTS:
-        target = target_of(response.headers.get("location", ""), request.url)
+        target = target_of(asked.masked(response.headers.get("location", "")), request.url)
         raise RedirectRefusedError(status, target)
 
 
@@ -214,7 +219,7 @@ def _refused(
         value, _ = read_json(body)
         error = error_in(value, failed=True, rpc=asked.rpc)
     except NotJsonError:
-        words = words_of(body)
+        words = asked.words(body)
         error = {"code": None, "message": words, "data": None} if words else None
     if error is None:
         return _response(response, b"")

@@ -41,6 +41,16 @@ async def _read(client: A2AClient, **options: Any) -> None:
             pass
 
 
+async def _failing(client: A2AClient) -> None:
+    async with client.stream("go") as updates:
+        async for _ in updates:
+            _fail()
+
+
+def _fail() -> None:
+    raise OursError
+
+
 def _cancels(agent: RawAgent) -> list[str]:
     return [seen.task_id for seen in agent.calls("CancelTask")]
 
@@ -82,17 +92,15 @@ async def test_nothing_is_cancelled_that_was_not_named(binding: Any, how: str) -
 async def test_a_stream_that_is_given_up_cancels_its_task(binding: Any, how: str) -> None:
     """G5: so does a stream, whether it is given up while it waits or in the caller's own code."""
 
-    async def body(fails: bool) -> None:
+    async def waiting() -> None:
         async with client.stream("go") as updates:
             async for _ in updates:
-                if fails:
-                    raise OursError
                 await asyncio.Event().wait()
 
     async def closing() -> None:
         async with aclosing(client.stream("go")) as updates:
             async for _ in updates:
-                raise OursError
+                _fail()
 
     async def told() -> None:
         await agent.seen("SendStreamingMessage")
@@ -106,14 +114,14 @@ async def test_a_stream_that_is_given_up_cancels_its_task(binding: Any, how: str
                 case "cancel":
                     await _cancelled(_read(client), told)
                 case "cancel in the body":
-                    await _cancelled(body(fails=False), told)
+                    await _cancelled(waiting(), told)
                 case "timeout":
                     with pytest.raises(ClientTimeoutError) as caught:
                         await _read(client, timeout=0.5)
                     assert caught.value.detail["task_id"] == "t1"
                 case "fail":
                     with pytest.raises(OursError):
-                        await body(fails=True)
+                        await _failing(client)
                 case _:
                     with pytest.raises(OursError):
                         await closing()
@@ -133,7 +141,7 @@ async def test_a_stream_that_is_left_goes_on_at_the_agent(binding: Any) -> None:
                     break
             await agent.all_closed(timeout=1)
             try:
-                raise OursError
+                _fail()
             except OursError:
                 # An error that was there before is none of this stream's.
                 async with aclosing(client.stream("go")) as again:
@@ -170,9 +178,7 @@ async def test_a_task_that_is_over_or_answered_for_is_left_alone(binding: Any) -
         for settled in (T("COMPLETED", artifacts=[A("a", "x")]), T("INPUT_REQUIRED", "which?")):
             agent.on("SendStreamingMessage", [EV(settled), HOLD])
             with pytest.raises(OursError):
-                async with client.stream("go") as updates:
-                    async for _ in updates:
-                        raise OursError
+                await _failing(client)
         await agent.all_closed(timeout=1)
         assert _cancels(agent) == []
 
@@ -208,20 +214,27 @@ async def test_a_callers_own_timeout(binding: Any) -> None:
     async with RawAgent(binding) as agent:
         agent.on("SendMessage", T("WORKING"))
         client = client_at(agent)
-        with pytest.raises(TimeoutError) as caught:
+
+        async def in_time() -> None:
             async with asyncio.timeout(0.4):
                 await client.send("go")
+
+        with pytest.raises(TimeoutError) as caught:
+            await in_time()
         assert not isinstance(caught.value, ClientTimeoutError)
 
         async def fail() -> None:
             await agent.seen("SendMessage", count=2)
             await agent.seen("GetTask", count=len(agent.calls("GetTask")) + 1)
-            raise OursError
+            _fail()
 
-        with pytest.raises(ExceptionGroup):
+        async def beside() -> None:
             async with asyncio.TaskGroup() as group:
                 group.create_task(client.send("go"))
                 group.create_task(fail())
+
+        with pytest.raises(ExceptionGroup):
+            await beside()
         assert _cancels(agent) == ["t1", "t1"]
         await agent.all_closed(timeout=1)
 

@@ -22,7 +22,7 @@ from tests.agents.raw import RawAgent
 from tests.agents.reply import Reply
 from tests.agents.seen import Seen
 
-from .explicit import BINDINGS, card_url, client_at, in_thread
+from .explicit import BINDINGS, client_at, in_thread
 
 DONE = T("COMPLETED", artifacts=[A("a", "done")])
 
