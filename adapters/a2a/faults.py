@@ -15,7 +15,7 @@ from a2a.client.errors import A2AClientError, A2AClientTimeoutError
 from a2a.utils.errors import A2A_REASON_TO_ERROR, JSON_RPC_ERROR_CODE_MAP, A2AError
 from google.protobuf.json_format import Error as ProtoJsonError
 
-from locum.core.errors import Kind, RemoteCallError
+from locum.core.errors import Kind, LocumError, RemoteCallError
 
 from .notes import READS, CallNotes
 from .words import one_line
@@ -139,7 +139,9 @@ def _chain(exc: BaseException) -> Iterator[BaseException]:
     while link is not None and id(link) not in seen:
         seen.add(id(link))
         yield link
-        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+        context = None if link.__suppress_context__ else link.__context__
+        # An error of ours that was being handled when the call was made did not lead to its trouble.
+        link = link.__cause__ or (None if isinstance(context, LocumError) else context)
 
 
 def _telling(chain: list[BaseException]) -> BaseException:

@@ -252,3 +252,17 @@ def test_a_chain_without_end_ends() -> None:
     one, two = RuntimeError("one"), RuntimeError("two")
     one.__cause__, two.__cause__ = two, one
     assert error_for(one, notes_of()).code == "remote.failed"
+
+
+def test_what_was_being_handled_is_not_what_went_wrong() -> None:
+    """K4: a call made while another call's error is handled has an error of its own."""
+    earlier = RemoteCallError("no push here", code="remote.push_unsupported", kind="refused")
+    notes = notes_of("DeleteTaskPushNotificationConfig", sent=True)
+    try:
+        try:
+            raise earlier
+        except RemoteCallError:
+            raise httpx.ReadError("the connection broke")  # noqa: B904 - as a second call does it
+    except httpx.ReadError as fault:
+        error = error_for(fault, notes)
+    assert (error.code, error.kind) == ("remote.reset", "in_doubt")
