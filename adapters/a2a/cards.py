@@ -6,7 +6,7 @@ change. Fetches nothing from the agent; a name may be resolved, to see whether i
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -29,6 +29,7 @@ from .security import scheme_words
 from .words import one_line
 
 __all__ = [
+    "BINDINGS",
     "AcceptedCard",
     "accept_card",
     "accepted",
@@ -37,7 +38,9 @@ __all__ = [
     "refusals_of",
 ]
 
-_BINDINGS: dict[str, Binding] = {"JSONRPC": "JSONRPC", "HTTP+JSON": "HTTP+JSON"}
+BINDINGS: tuple[Binding, ...] = ("JSONRPC", "HTTP+JSON")
+"""The bindings that locum speaks (G6)."""
+_BINDINGS: dict[str, Binding] = {binding: binding for binding in BINDINGS}
 _LISTED = 10
 
 
@@ -72,11 +75,11 @@ async def accept_card(
     return accepted(card)
 
 
-def accepted(card: AgentCard) -> AcceptedCard:
+def accepted(card: AgentCard, bindings: Collection[Binding] = BINDINGS) -> AcceptedCard:
     """A card that nothing speaks against (`refusals_of`)."""
     advertised = [extension.uri for extension in card.capabilities.extensions]
     extensions = tuple(dict.fromkeys(uri for uri in advertised if uri in IMPLEMENTED))
-    return AcceptedCard(card, digest_of(card), choose_interface(card), extensions)
+    return AcceptedCard(card, digest_of(card), choose_interface(card, bindings), extensions)
 
 
 async def refusals_of(
@@ -87,8 +90,12 @@ async def refusals_of(
     card_url: str,
     card_reach: Reach,
     resolve: Resolve,
+    bindings: Collection[Binding] = BINDINGS,
 ) -> list[CardError]:
-    """Everything that the card is refused for, what counts most first; none when it is accepted."""
+    """Everything that the card is refused for, what counts most first; none when it is accepted.
+
+    `bindings` are those that may be used.
+    """
     found: list[CardError] = []
     with _noting(found):
         if agent.trusted_keys:
@@ -96,7 +103,8 @@ async def refusals_of(
     if found:
         return found  # Nothing that an untrusted card names is looked at, or looked up.
     with _noting(found):
-        await _check_url(choose_interface(card).url, agent, card_url, card_reach, resolve)
+        interface = choose_interface(card, bindings)
+        await _check_url(interface.url, agent, card_url, card_reach, resolve)
     with _noting(found):
         _check_extensions(card)
     with _noting(found):
@@ -126,14 +134,14 @@ def digest_of(card: AgentCard) -> str:
     return hashlib.sha256(written.encode()).hexdigest()
 
 
-def choose_interface(card: AgentCard) -> Interface:
+def choose_interface(card: AgentCard, bindings: Collection[Binding] = BINDINGS) -> Interface:
     """The first interface that speaks A2A 1.x over JSONRPC or HTTP+JSON, its URL verbatim (A5).
 
     One that names no version counts when none that names one does. Raises CardError
     `card.no_interface`, listing what the card offers.
     """
     offered = card.supported_interfaces
-    usable = [one for one in offered if one.protocol_binding.upper() in _BINDINGS]
+    usable = [one for one in offered if one.protocol_binding.upper() in bindings]
     current = [one for one in usable if _major(one) == 1]
     for one in [*current, *(one for one in usable if not one.protocol_version)]:
         return Interface(
@@ -142,7 +150,7 @@ def choose_interface(card: AgentCard) -> Interface:
             tenant=one.tenant,
             protocol_version=one.protocol_version or "1.0",
         )
-    raise _no_interface(offered)
+    raise _no_interface(offered, bindings)
 
 
 def _major(interface: AgentInterface) -> int | None:
@@ -152,7 +160,7 @@ def _major(interface: AgentInterface) -> int | None:
         return None
 
 
-def _no_interface(offered: Sequence[AgentInterface]) -> CardError:
+def _no_interface(offered: Sequence[AgentInterface], bindings: Collection[Binding]) -> CardError:
     listed = [f"{one.protocol_binding or '?'} {one.protocol_version or '?'}" for one in offered]
     said = ", ".join(one_line(each, 40) for each in listed[:_LISTED]) or "none"
     if len(listed) > _LISTED:
@@ -161,10 +169,10 @@ def _no_interface(offered: Sequence[AgentInterface]) -> CardError:
     if listed and all(_major(one) == 0 for one in offered):
         what = "The card is for A2A 0.3 only"
     return CardError(
-        f"{what}: offered {said}; supported A2A 1.x over JSONRPC or HTTP+JSON. Have the agent"
+        f"{what}: offered {said}; supported A2A 1.x over {' or '.join(bindings)}. Have the agent"
         " offer one of these.",
         code="card.no_interface",
-        detail={"offered": listed[:_LISTED], "supported": ["JSONRPC 1.x", "HTTP+JSON 1.x"]},
+        detail={"offered": listed[:_LISTED], "supported": [f"{one} 1.x" for one in bindings]},
     )
 
 

@@ -7,7 +7,7 @@ What would be refused is told with its code, and a refused agent is sent nothing
 import asyncio
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import httpx
 
@@ -17,13 +17,14 @@ from ..settings_agents import AgentSettings
 from .addresses import Resolve, resolve
 from .budget import Budget
 from .card_fetch import FetchedCard, fetch_card
-from .cards import AcceptedCard, accepted, refusals_of
+from .cards import BINDINGS, AcceptedCard, accepted, refusals_of
 from .checkup_judge import missing_fields
 from .checkup_log import Checkup, Finding, Logbook, Step
 from .checkup_round import MESSAGE, Patience, Round
 from .credentials import Credentials, credentials_for
 from .guard import AddressGuard
 from .http import open_http
+from .interface import Binding
 from .notes import WireLimits
 from .remote_agent import AgentClient
 from .tls import tls_context_for
@@ -37,18 +38,20 @@ async def check_up(
     environ: Mapping[str, str],
     participant_id: str = "locum",
     text: str = MESSAGE,
+    bindings: Collection[Binding] = BINDINGS,
     patience: Patience | None = None,
     resolve: Resolve = resolve,
     new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
     clock: Callable[[], float] = time.monotonic,
 ) -> Checkup:
-    """Check one agent; what was found. `text` is the message that it is sent.
+    """Check one agent; what was found. `text` is the message that it is sent,
+    `bindings` are those over which it may be called.
 
     Takes less than a minute, whatever the agent does. `environ` holds the credentials that `agent`
     names, `new_id` gives ids that nobody has used, `clock` seconds that only rise.
     """
     checkup = Checkup(agent.card_url or agent.url, agent.id)
-    check = _Check(agent, Logbook(checkup), patience or Patience(), resolve, clock)
+    check = _Check(agent, Logbook(checkup), patience or Patience(), bindings, resolve, clock)
     try:
         credentials = credentials_for(agent, environ)
         http = check.open(credentials)
@@ -66,12 +69,14 @@ class _Check:
         agent: AgentSettings,
         log: Logbook,
         patience: Patience,
+        bindings: Collection[Binding],
         resolve: Resolve,
         clock: Callable[[], float],
     ) -> None:
         self._agent = agent
         self._log = log
         self._patience = patience
+        self._bindings = bindings
         self._resolve = resolve
         self._clock = clock
         self._guard = AddressGuard()
@@ -155,12 +160,13 @@ class _Check:
             card_url=fetched.url,
             card_reach=self._guard.came_from(fetched.url),
             resolve=self._resolve,
+            bindings=self._bindings,
         )
         seconds = self._clock() - begun
         if checkup.refusals:
             log.step("AgentCard", "failed", "refused", seconds)
             return None
-        taken = accepted(card)
+        taken = accepted(card, self._bindings)
         credentials.expect(card)
         checkup.interface = taken.interface
         log.step("AgentCard", "odd" if checkup.findings else "ok", "accepted", seconds)

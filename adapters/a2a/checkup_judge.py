@@ -8,7 +8,13 @@ import re
 from collections.abc import Awaitable
 from typing import Final
 
-from a2a.types.a2a_pb2 import AgentCard
+from a2a.types.a2a_pb2 import (
+    AgentCard,
+    Message,
+    Task,
+    TaskArtifactUpdateEvent,
+    TaskStatusUpdateEvent,
+)
 from a2a.utils.errors import InvalidParamsError
 from a2a.utils.proto_utils import validate_proto_required_fields
 
@@ -52,6 +58,12 @@ _FIRST: Final[dict[str, tuple[tuple[str, ...], str]]] = {
     "SendStreamingMessage": (("task", "message"), "A task or a message first (A2A 3.1.2)."),
     "SubscribeToTask": (("task",), "The task as it is now, first (A2A 3.1.6)."),
 }
+_NAMES: Final[dict[type[Payload], str]] = {
+    Task: "A task",
+    Message: "A message",
+    TaskStatusUpdateEvent: "A status update",
+    TaskArtifactUpdateEvent: "An artifact update",
+}
 _LISTED: Final = 5
 _SNAKE: Final = re.compile(r"_([a-z])")
 
@@ -77,7 +89,7 @@ class Judge:
         report = heard.report
         self._log.find_anomalies(report.anomalies, method)
         if is_first and method in _FIRST and report.kind not in _FIRST[method][0]:
-            seen = f"The first event is {_with_article(report.kind)}."
+            seen = f"The first event: {_NAMES[type(heard.payload)].lower()}."
             self._log.find("stream.first_event", method, seen, _FIRST[method][1])
         self._look_at_fields(method, heard.payload)
         self._look_at_context(method, report.kind, report.context_id)
@@ -100,7 +112,7 @@ class Judge:
             self._log.find(
                 "fields.missing",
                 method,
-                f"{_with_article(type(payload).__name__)} without {_listed(missing)}.",
+                f"{_NAMES[type(payload)]} without {_listed(missing)}.",
                 "Every field that A2A 1.0 marks as required, lists with an item (A2A 5.7).",
             )
 
@@ -242,7 +254,3 @@ def _said(error: RemoteCallError) -> str:
 def _listed(names: list[str]) -> str:
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     return ", ".join(names[:_LISTED]) + more
-
-
-def _with_article(name: str) -> str:
-    return f"an {name}" if name[0] in "aeiouAEIOU" else f"a {name}"

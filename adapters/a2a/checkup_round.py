@@ -132,7 +132,7 @@ class Round:
         try:
             await self._push.clear(seconds)
         except RemoteCallError as error:
-            left.append(f"push config {self._push.config_id}: {words_of_error(error)}")
+            left.append(f"push config {self._push.config_id}: not deleted: {words_of_error(error)}")
         try:
             async with asyncio.timeout(seconds):
                 if self._is_lost and not self._task_id:
@@ -140,9 +140,9 @@ class Round:
                 if self._task_id and not self._is_over() and not self._gave_up:
                     self._judge.hear("CancelTask", await self._client.cancel(self._task_id))
         except RemoteCallError as error:
-            left.append(f"task {self._task_id or '(unknown)'}: {words_of_error(error)}")
+            left.append(f"task {self._task_id or '(unknown)'}: not ended: {words_of_error(error)}")
         except TimeoutError:
-            left.append(f"task {self._task_id or '(unknown)'}: no answer in {seconds:g} s")
+            left.append(f"task {self._task_id or '(unknown)'}: not ended within {seconds:g} s")
         self._log.read_notes()
 
     async def _look_for_it(self) -> None:
@@ -157,10 +157,11 @@ class Round:
         try:
             words = await act()
         except RemoteCallError as error:
-            self._log.find_anomalies(error.anomalies, method)
             words = words_of_error(error)
-            self._log.find(error.code, method, words, ANSWER[method])
+            self._log.find(error.code, error.method, words, ANSWER[error.method])
             self._log.read_notes()
+            if error.method != method:
+                words = f"{error.method}: {words}"
             self._log.step(name, "failed", words, self._clock() - begun)
             return False
         self._log.read_notes()
