@@ -6,9 +6,7 @@ Talks to the agent through the explicit client, prints what it says, and asks ba
 import asyncio
 import json
 import sys
-import tomllib
 from collections.abc import Sequence
-from typing import Any
 from urllib.parse import urlsplit
 
 import rich_click as click
@@ -18,8 +16,10 @@ from locum.core.report import artifacts_text
 from locum.projections.notifications import part_lines
 
 from ..client import A2AClient, A2AResult
-from .options import console, json_option, print_json, refusable
-from .show import plain, state_text
+from .options import json_option, refusable
+from .output import console, plain, print_json
+from .reaching import credential_tables, reaching_options
+from .show import state_text
 
 __all__ = ["ask"]
 
@@ -36,19 +36,7 @@ WAITS = 3
 @click.option(
     "--timeout", type=float, default=300.0, show_default=True, help="Seconds for each turn."
 )
-@click.option(
-    "--bearer-env", metavar="NAME", help="The environment variable that holds a bearer token."
-)
-@click.option(
-    "--auth",
-    metavar="TABLE",
-    help="Other credentials, as `auth` of [[agents]] has them: '{ type = \"api_key\", …}'.",
-)
-@click.option(
-    "--allow-host", "allowed_hosts", multiple=True, help="A further origin to call; repeatable."
-)
-@click.option("--allow-insecure", is_flag=True, help="Allow plain HTTP off this machine.")
-@click.option("--ca-file", default="", help="Certificates (PEM) to hold the agent's TLS against.")
+@reaching_options
 @json_option
 @refusable
 def ask(
@@ -77,7 +65,7 @@ def ask(
         allow_insecure=allow_insecure,
         streaming=True,
         timeout=timeout,
-        credentials=_credentials(bearer_env, auth) or None,
+        credentials=credential_tables(bearer_env, auth) or None,
         ca_file=ca_file,
     )
     shown = _Shown(as_json=as_json, streams=streams)
@@ -91,20 +79,6 @@ def ask(
     shown.end(result, url)
     if not result.completed:
         raise SystemExit(1 if result.failed else WAITS)
-
-
-def _credentials(bearer_env: str | None, auth: str | None) -> list[dict[str, Any]]:
-    tables: list[dict[str, Any]] = []
-    if bearer_env is not None:
-        tables.append({"type": "bearer", "token_env": bearer_env})
-    if auth is not None:
-        try:
-            read = tomllib.loads(f"auth = {auth}")["auth"]
-        except tomllib.TOMLDecodeError:
-            # Not quoted: somebody may have put a secret there.
-            raise click.BadParameter("give a TOML inline table", param_hint="--auth") from None
-        tables += read if isinstance(read, list) else [read]
-    return tables
 
 
 async def _turn(
