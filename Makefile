@@ -1,7 +1,7 @@
 # Every target sets up .venv by itself, from requirements.lock and with its hashes. A machine needs
 # GNU make and a Python 3.11 or newer with venv, nothing else; PYTHON=… chooses another Python.
-# `test` also needs Chromium, and says how to get it; `interop` also asks the npm registry for what
-# tests/interop pins, and runs it with the machine's Node.js or the one that .venv has for Pyright.
+# `interop` also asks the npm registry for what tests/interop pins, and runs it with the machine's
+# Node.js or the one that .venv has for Pyright.
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
