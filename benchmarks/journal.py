@@ -1,9 +1,11 @@
 """How fast the journal records and rebuilds, beside what SQLite and decoding alone would cost.
 
-    python benchmarks/journal.py [--rounds 5] [--folder /tmp]
+    python -m benchmarks.journal [--rounds 5] [--folder .]
 
-Prints medians of interleaved rounds. Only the ratios of one run mean anything: targets are 0.33 of
-raw sqlite3 for the journal with 64 callers waiting, and 0.5 of decoding the log for a rebuild.
+Prints medians of interleaved rounds. Only the ratios of one run mean anything: the targets are 0.33
+of raw sqlite3 for the journal with 64 callers waiting, until the views show all of it, and 0.5 of
+reading and decoding the log for a rebuild. Lives of three events are created, linked and completed;
+lives of seven are asked and answered, and have status texts, in between.
 """
 
 import argparse
@@ -13,12 +15,13 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from locum.adapters.store import Journal
 from locum.adapters.store.store import Store
 from locum.core.chain import decode
-from locum.core.commands import Hear, Spawn
+from locum.core.commands import Command, Hear, Reply, Spawn
 from locum.core.events import Watch
 from locum.core.lifecycle import A2AState
 from locum.core.report import Artifact, Part, RemoteReport
@@ -46,7 +49,7 @@ def spawn(sub_task_id: str) -> Spawn:
     )
 
 
-def hear(sub_task_id: str, state: A2AState, text: str = "") -> Hear:
+def hear(sub_task_id: str, state: A2AState, text: str = "", said: str = "") -> Hear:
     parts = (Part(text=text),) if text else ()
     return Hear(
         sub_task_id=sub_task_id,
@@ -58,7 +61,8 @@ def hear(sub_task_id: str, state: A2AState, text: str = "") -> Hear:
             remote_task_id=f"task-{sub_task_id}",
             context_id=f"context-{sub_task_id}",
             state=state,
-            remote_at=AT,
+            text=said,
+            parts=(Part(text=said),) if said else (),
         ),
         source="get",
         artifacts=(Artifact(artifact_id="result", parts=parts),) if parts else (),
@@ -66,21 +70,46 @@ def hear(sub_task_id: str, state: A2AState, text: str = "") -> Hear:
     )
 
 
-async def delegate(journal: Journal, caller: int) -> None:
-    for turn in range(TURNS):
-        sub_task_id = f"{caller:032x}-{turn:03d}"
-        await journal.handle(spawn(sub_task_id))
-        await journal.handle(hear(sub_task_id, A2AState.WORKING))
-        await journal.handle(hear(sub_task_id, A2AState.COMPLETED, "There are 12 red chairs."))
+def short_life(sub_task_id: str) -> list[Command]:
+    return [
+        spawn(sub_task_id),
+        hear(sub_task_id, A2AState.WORKING),
+        hear(sub_task_id, A2AState.COMPLETED, "There are 12 red chairs."),
+    ]
 
 
-async def record(path: Path) -> float:
+def long_life(sub_task_id: str) -> list[Command]:
+    created, linked, completed = short_life(sub_task_id)
+    return [
+        created,
+        linked,
+        hear(sub_task_id, A2AState.INPUT_REQUIRED, said="Which of the two halls do you mean?"),
+        Reply(
+            sub_task_id=sub_task_id,
+            at=AT,
+            actor="planner",
+            message_id=f"reply-{sub_task_id}",
+            text="The big one, on the first floor.",
+        ),
+        hear(sub_task_id, A2AState.WORKING, said="Thank you, I am on my way there."),
+        hear(sub_task_id, A2AState.INPUT_REQUIRED, said="Do broken ones count?"),
+        completed,
+    ]
+
+
+async def record(path: Path, life: Callable[[str], list[Command]]) -> float:
     """Events per second with 64 callers that each wait for theirs, until the views show them all."""
+
+    async def delegate(journal: Journal, caller: int) -> None:
+        for turn in range(TURNS):
+            for command in life(f"{caller:032x}-{turn:03d}"):
+                await journal.handle(command)
+
     async with Journal.open(f"sqlite:///{path}") as journal:
         began = time.perf_counter()
         await asyncio.gather(*(delegate(journal, caller) for caller in range(WAITING)))
         await journal.views.wait(journal.position)
-        return WAITING * TURNS * 3 / (time.perf_counter() - began)
+        return journal.position / (time.perf_counter() - began)
 
 
 def rows_of(path: Path) -> list[tuple[str, int, str, bytes]]:
@@ -148,22 +177,28 @@ def main() -> None:
 
     for number in range(options.rounds):
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-            path = Path(folder) / "locum.db"
-            journal = note("journal, 64 waiting", lambda path=path: asyncio.run(record(path)))
-            rows = rows_of(path)
-            raw = note(
-                "raw sqlite3, groups of 64",
-                lambda rows=rows, path=path: write_raw(path.with_name("raw.db"), rows),
-            )
-            decoding = note("decoding the log", lambda path=path: decode_log(path))
-            again = note("rebuild", lambda path=path: asyncio.run(rebuild(path)))
-            note("journal / raw", lambda journal=journal, raw=raw: journal / raw)
-            note("rebuild / decoding", lambda again=again, decoding=decoding: again / decoding)
+            for events, life in ((3, short_life), (7, long_life)):
+                path = Path(folder) / f"locum-{events}.db"
+                run = partial(record, path, life)
+                name = f"journal, lives of {events}"
+                journal = note(name, lambda run=run: asyncio.run(run()))
+                raw = note(
+                    f"raw sqlite3, lives of {events}",
+                    partial(write_raw, path.with_suffix(".raw"), rows_of(path)),
+                )
+                decoding = note(f"decoding, lives of {events}", partial(decode_log, path))
+                again = note(
+                    f"rebuild, lives of {events}", lambda path=path: asyncio.run(rebuild(path))
+                )
+                results.setdefault(f"journal / raw, lives of {events}", []).append(journal / raw)
+                results.setdefault(f"rebuild / decoding, lives of {events}", []).append(
+                    again / decoding
+                )
         print(f"round {number + 1} of {options.rounds}", flush=True)
     for name, values in results.items():
         median = statistics.median(values)
         unit = "" if " / " in name else " events/s"
-        print(f"{name:28} {median:12,.2f}{unit}   {min(values):,.2f} to {max(values):,.2f}")
+        print(f"{name:32} {median:12,.2f}{unit}   {min(values):,.2f} to {max(values):,.2f}")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ Nothing here reads a store. `row_after` makes the next row from the last one and
 projection needs no history; `row_of` makes the same row from the aggregate.
 """
 
-from typing import Any, assert_never
+from collections.abc import Callable
+from typing import Any
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
@@ -87,7 +88,7 @@ def row_after(row: SubTaskRow | None, event: Event) -> SubTaskRow:
             " history; run `locum verify`.",
             code="history.illegal",
         )
-    changes = _changes(row, event)
+    changes = _CHANGES[type(event)](row, event)
     changes["version"] = event.version
     changes["updated_at"] = event.at
     changes["cause"] = event.cause
@@ -114,61 +115,71 @@ def _created(event: Created) -> SubTaskRow:
     )
 
 
-def _changes(
-    row: SubTaskRow, event: Linked | Parked | Woken | Resolved | PushRevoked
-) -> dict[str, Any]:
-    match event:
-        case Linked():
-            is_same = event.replaces is None
-            return {
-                "remote_task_id": event.remote_task_id,
-                "context_id": event.context_id or row.context_id,
-                "state": event.state,
-                "watch": row.watch if is_same else None,
-                "fallback": row.fallback if is_same else None,
-            }
-        case Parked():
-            return {
-                "state": event.state,
-                "text": event.text,
-                "context_id": event.context_id or row.context_id,
-                "watch": event.watch.mode,
-                "fallback": event.watch.fallback,
-                **_pushes(row, event),
-            }
-        case Woken():
-            return {
-                "state": A2AState.WORKING,
-                # A reply is the parent's words, not the agent's.
-                "text": "" if event.message_id is not None else event.text,
-                "context_id": event.context_id or row.context_id,
-                "watch": None,
-                "fallback": None,
-            }
-        case Resolved():
-            return {
-                "state": event.state,
-                "text": event.text,
-                "artifacts": event.artifacts,
-                "context_id": event.context_id or row.context_id,
-                "watch": None,
-                "fallback": None,
-            }
-        case PushRevoked():
-            revoked = PushConfig(config_id=event.config_id, remote_task_id=event.remote_task_id)
-            if revoked in row.stale_pushes:
-                return {"stale_pushes": tuple(c for c in row.stale_pushes if c != revoked)}
-            return {"push": None, "watch": row.fallback if row.watch == "push" else row.watch}
-        case _ as never:
-            assert_never(never)
+def _linked(row: SubTaskRow, event: Linked) -> dict[str, Any]:
+    is_same = event.replaces is None
+    return {
+        "remote_task_id": event.remote_task_id,
+        "context_id": event.context_id or row.context_id,
+        "state": event.state,
+        "watch": row.watch if is_same else None,
+        "fallback": row.fallback if is_same else None,
+    }
 
 
-def _pushes(row: SubTaskRow, event: Parked) -> dict[str, Any]:
-    if not event.watch.config_id:
-        return {}
-    push = PushConfig(config_id=event.watch.config_id, remote_task_id=row.remote_task_id)
+def _parked(row: SubTaskRow, event: Parked) -> dict[str, Any]:
+    watch = event.watch
+    changes = {
+        "state": event.state,
+        "text": event.text,
+        "context_id": event.context_id or row.context_id,
+        "watch": watch.mode,
+        "fallback": watch.fallback,
+    }
+    if not watch.config_id:
+        return changes
+    push = PushConfig(config_id=watch.config_id, remote_task_id=row.remote_task_id)
     known = row.stale_pushes if row.push is None else (*row.stale_pushes, row.push)
-    return {"push": push, "stale_pushes": tuple(config for config in known if config != push)}
+    stale = tuple(config for config in known if config != push)
+    return changes | {"push": push, "stale_pushes": stale}
+
+
+def _woken(row: SubTaskRow, event: Woken) -> dict[str, Any]:
+    return {
+        "state": A2AState.WORKING,
+        # A reply is the parent's words, not the agent's.
+        "text": "" if event.message_id is not None else event.text,
+        "context_id": event.context_id or row.context_id,
+        "watch": None,
+        "fallback": None,
+    }
+
+
+def _resolved(row: SubTaskRow, event: Resolved) -> dict[str, Any]:
+    return {
+        "state": event.state,
+        "text": event.text,
+        "artifacts": event.artifacts,
+        "context_id": event.context_id or row.context_id,
+        "watch": None,
+        "fallback": None,
+    }
+
+
+def _push_revoked(row: SubTaskRow, event: PushRevoked) -> dict[str, Any]:
+    revoked = PushConfig(config_id=event.config_id, remote_task_id=event.remote_task_id)
+    if revoked in row.stale_pushes:
+        return {"stale_pushes": tuple(c for c in row.stale_pushes if c != revoked)}
+    return {"push": None, "watch": row.fallback if row.watch == "push" else row.watch}
+
+
+_CHANGES: dict[type[Event], Callable[[SubTaskRow, Any], dict[str, Any]]] = {
+    Linked: _linked,
+    Parked: _parked,
+    Woken: _woken,
+    Resolved: _resolved,
+    PushRevoked: _push_revoked,
+}
+"""What each event but Created changes of a row; a table, since every event of a log passes it."""
 
 
 def row_of(sub_task: SubTask) -> SubTaskRow:

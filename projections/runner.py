@@ -21,10 +21,9 @@ __all__ = ["PAGE", "Log", "Projector", "rebuild"]
 Log: TypeAlias = Callable[[int, int], Sequence[tuple[int, Event]]]
 """`log(after, limit)`: the next events of the log over the position `after`, with theirs."""
 
-PAGE = 1000
-"""Events that are read and written at once while catching up."""
+PAGE = 4000
+"""Events that are projected at once while catching up: a row that several change is written once."""
 
-_ALL = 1_000_000_000
 ROWS_KEPT = 4096
 BYTES_KEPT = 16 * 1024 * 1024
 
@@ -80,7 +79,9 @@ class Projector:
 
     def rest(self, position: int) -> tuple[int, Changes]:
         """What follows from all events after `position`, unwritten, and where they end."""
-        events = self._log(position, _ALL)
+        events: list[tuple[int, Event]] = []
+        while page := self._log(events[-1][0] if events else position, self._page):
+            events += page
         changes = self._changes(events)
         assert changes is not None
         return events[-1][0], changes

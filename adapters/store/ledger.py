@@ -25,6 +25,11 @@ APPLICATION_ID = 0x6C6F636D
 """Marks an SQLite file as a store of locum: `locm` in ASCII (the pragma of that name)."""
 
 
+READ_EVENTS = 500
+READ_BYTES = 8 * 1024 * 1024
+"""How much of the log is read in one go: so many events, and no more after so many bytes."""
+
+
 class Stored(NamedTuple):
     """An event as it lies in the log: its position, the columns beside it, and its bytes."""
 
@@ -166,10 +171,21 @@ class Ledger(Application[str]):
         ]
 
     def events_after(self, after: int, limit: int) -> list[tuple[int, Event]]:
-        """The same, read: each event with its position."""
-        found = self._log.select_notifications(after, limit, inclusive_of_start=False)
-        read = self.mapper.to_domain_event
-        return [(n.id, cast("Event", read(n))) for n in found]
+        """The next events of the log, each with its position; none at its end.
+
+        At most `limit`, fewer when they are large: so many bytes are not held at once (J3).
+        """
+        events: list[tuple[int, Event]] = []
+        size = 0
+        while len(events) < limit and size < READ_BYTES:
+            wanted = min(READ_EVENTS, limit - len(events))
+            found = self._log.select_notifications(after, wanted, inclusive_of_start=False)
+            events += [(n.id, cast("Event", self.mapper.to_domain_event(n))) for n in found]
+            if len(found) < wanted:
+                break
+            after = found[-1].id
+            size += sum(len(n.state) for n in found)
+        return events
 
 
 def _refuse_newer(state: bytes) -> None:

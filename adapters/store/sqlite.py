@@ -30,6 +30,10 @@ MEMORY = "sqlite:///:memory:"
 _SCHEME = "sqlite:///"
 _memories = itertools.count(1)
 Synchronous = Literal["FULL", "NORMAL"]
+_CHECKPOINTS: dict[Synchronous, int] = {"FULL": 4000, "NORMAL": 1000}
+"""Pages in the write-ahead log at which a commit moves them into the file. Those that write the
+projections come first, so that nobody who waits for an event waits for that too.
+"""
 
 
 class Location(NamedTuple):
@@ -129,6 +133,7 @@ class _Pool(SQLiteConnectionPool):
                 if mode != "wal":
                     made.execute("PRAGMA journal_mode=WAL")
             made.execute(f"PRAGMA synchronous={self._synchronous}")
+            made.execute(f"PRAGMA wal_autocheckpoint={_CHECKPOINTS[self._synchronous]}")
         except BaseException:
             made.close()
             raise

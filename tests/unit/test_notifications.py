@@ -175,6 +175,7 @@ def test_data_and_files_are_told() -> None:
                 Part(raw="AAECAw=="),
                 Part(url="https://files.example/hall", media_type="image/png"),
                 Part(url="https://files.example/plain"),
+                Part(media_type="text/plain"),
             ),
         ),
     )
