@@ -96,10 +96,9 @@ class _World:
             last = {"Last-Event-ID": str(self.notes[-1]["cursor"])} if self.notes else {}
             with suppress(httpx.TransportError):
                 async with self.http.stream("GET", path, headers=last, timeout=30) as response:
-                    async with aclosing(response.aiter_lines()) as lines:
-                        async for line in lines:
-                            if line.startswith("data: "):
-                                self.notes.append(json.loads(line.removeprefix("data: ")))
+                    async for line in response.aiter_lines():
+                        if line.startswith("data: "):
+                            self.notes.append(json.loads(line.removeprefix("data: ")))
             await asyncio.sleep(0.1)
 
 

@@ -8,10 +8,10 @@ import asyncio
 
 import pytest
 
-from . import replies, sends
+from . import endings, replies, sends, watches
 from .stage import Outcomes, cases, play
 
-CASES = cases([*sends.STORIES, *replies.STORIES])
+CASES = cases([*sends.STORIES, *replies.STORIES, *watches.STORIES, *endings.STORIES])
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +27,7 @@ def outcomes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 def told(outcomes: Outcomes, name: str) -> None:
+    """Raise what went wrong with the story."""
     if (error := outcomes[name]) is not None:
         raise error
 
@@ -40,4 +41,16 @@ def test_a_brief(outcomes: Outcomes, name: str) -> None:
 @pytest.mark.parametrize("name", cases(replies.STORIES))
 def test_a_reply(outcomes: Outcomes, name: str) -> None:
     """I3: a reply is kept until the agent has it, and answers its own question once."""
+    told(outcomes, name)
+
+
+@pytest.mark.parametrize("name", cases(watches.STORIES))
+def test_a_watch(outcomes: Outcomes, name: str) -> None:
+    """I1: what worked is followed, a question is watched as it was, and each is told once."""
+    told(outcomes, name)
+
+
+@pytest.mark.parametrize("name", cases(endings.STORIES))
+def test_an_end(outcomes: Outcomes, name: str) -> None:
+    """F1: an end is recorded and told once, and nothing is left of it on the agent."""
     told(outcomes, name)
