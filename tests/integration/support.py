@@ -53,14 +53,21 @@ def settings_for(
 
 @asynccontextmanager
 async def locum(
-    agents: Mapping[str, str | Mapping[str, Any]], *, push: bool = False, **options: Any
+    agents: Mapping[str, str | Mapping[str, Any]],
+    *,
+    push: bool = False,
+    port: int = 0,
+    **options: Any,
 ) -> AsyncIterator[Harness]:
-    """A harness that is entered; with `push`, its real server runs too and has a base URL."""
+    """A harness that is entered; with `push`, its real server runs too and has a base URL.
+
+    It is on a free port, or on `port`: to be found where it was before.
+    """
     async with AsyncExitStack() as stack:
         if not push:
             yield await stack.enter_async_context(Harness(settings_for(agents, **options)))
             return
-        listening = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        listening = stack.enter_context(socket.create_server(("127.0.0.1", port)))
         base_url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         harness = Harness(settings_for(agents, base_url=base_url, **options))
         await stack.enter_async_context(harness)
@@ -85,7 +92,9 @@ async def serving(harness: Harness, listening: socket.socket) -> AsyncIterator[s
         await task
 
 
-async def until(harness: Harness, sub_task_id: str, *states: str, timeout: float = 10) -> SubTaskRow:
+async def until(
+    harness: Harness, sub_task_id: str, *states: str, timeout: float = 10
+) -> SubTaskRow:
     """The row as soon as it is in one of `states`."""
     async with asyncio.timeout(timeout):
         with harness.changes(sub_task_id) as changed:
