@@ -155,18 +155,18 @@ class ViewTables(SQLiteTrackingRecorder):
         Only those in `state` where it is given, only the unresolved (or only the ended) ones where
         `unresolved` is.
         """
-        wanted = [
-            (condition, value)
-            for condition, value in (
-                ("parent_id=?", parent_id),
-                ("state=?", state),
-                ("unresolved=?", None if unresolved is None else int(unresolved)),
-            )
-            if value is not None
-        ]
-        where = " AND ".join(condition for condition, _ in wanted) or "1"
-        statement = "SELECT data FROM sub_task_rows WHERE {} ORDER BY position".replace("{}", where)
-        found = self._select(statement, [value for _, value in wanted])
+        wanted: dict[str, list[object]] = {}
+        if parent_id is not None:
+            wanted["parent_id=?"] = [parent_id]
+        if state is not None:
+            wanted["state=?"] = [state]
+        if unresolved is not None:
+            # What is unresolved is open: SQLite then has an index that knows no ended one.
+            wanted["unresolved=1 AND open=1" if unresolved else "unresolved=0"] = []
+        statement = "SELECT data FROM sub_task_rows WHERE {} ORDER BY position".replace(
+            "{}", " AND ".join(wanted) or "1"
+        )
+        found = self._select(statement, [value for values in wanted.values() for value in values])
         return [_row_decoder.decode(data) for (data,) in found]
 
     def versions(self) -> dict[str, int]:
