@@ -203,7 +203,8 @@ def merge_snapshot(heard: Sequence[Artifact], snapshot: Sequence[Artifact]) -> t
 def _is_beginning(one: Artifact, other: Artifact) -> bool:
     """True when `one` lacks what `other` goes on with.
 
-    Not when `other` only goes on with the end of `one` again: those chunks were replayed (D7).
+    Not when `other` only goes on with the end of `one` again, which may be nothing: those chunks
+    were replayed (D7).
     """
     text, whole_text = parts_text(one.parts), parts_text(other.parts)
     rest, whole_rest = _not_text(one), _not_text(other)
@@ -212,7 +213,7 @@ def _is_beginning(one: Artifact, other: Artifact) -> bool:
     more, more_rest = whole_text[len(text) :], whole_rest[len(rest) :]
     end_of_rest = rest[max(len(rest) - len(more_rest), 0) :]
     is_replayed = text.endswith(more) and end_of_rest == more_rest
-    return bool(more or more_rest) and not is_replayed
+    return not is_replayed
 
 
 def _not_text(artifact: Artifact) -> list[Part]:

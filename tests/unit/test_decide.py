@@ -215,6 +215,14 @@ def test_a_message_resolves_at_once() -> None:
     assert life.hear(task("WORKING"), "send") == ()
 
 
+def test_a_message_that_names_a_task_is_the_answer_too() -> None:
+    """C5: it came instead of a task; there is nothing to link."""
+    life = Life()
+    (resolved,) = life.hear(message("12", remote_task_id="t1"), "send")
+    assert isinstance(resolved, Resolved)
+    assert not life.sub_task.is_linked
+
+
 def test_a_message_of_a_known_task_is_no_state() -> None:
     """C5, D14: once a task is known, a message says nothing about its state."""
     life = Life.linked()

@@ -99,7 +99,10 @@ def test_empty_parts_erase_nothing(*, append: bool, parts: tuple[Any, ...]) -> N
 
 def test_an_artifact_without_parts_is_kept() -> None:
     """R5: the first that is heard of an artifact may be without content."""
-    assert together(chunk("a", name="chairs")).whole == (artifact("a", name="chairs"),)
+    artifacts = together(chunk("a", name="chairs"))
+    assert artifacts.whole == (artifact("a", name="chairs"),)
+    artifacts.note(chunk("a", "x", append=True))
+    assert artifacts.whole == (artifact("a", "x", name="chairs"),)
 
 
 def test_metadata_of_chunks_is_merged() -> None:
@@ -214,8 +217,9 @@ def test_a_replayed_chunk_is_not_kept() -> None:
 
 def test_a_replaced_artifact_is_taken_from_the_snapshot() -> None:
     """D12: GetTask has another text under the same id: the agent replaced it."""
-    artifacts = together(chunk("a", "draft"), snapshot(artifact("a", "final")))
-    assert words(artifacts) == [("a", "final")]
+    for draft in ("draft", "a much longer draft", "a"):
+        artifacts = together(chunk("a", draft), snapshot(artifact("a", "final")))
+        assert words(artifacts) == [("a", "final")]
 
 
 def test_chunks_go_on_from_a_snapshot() -> None:
@@ -329,7 +333,12 @@ def test_a_million_empty_parts_are_not_free() -> None:
 
 def test_the_running_size_is_the_size() -> None:
     """J3: what is counted while chunks come in is what there is in the end."""
+    many = [data(1) for _ in range(FREE - 2)]
     reports = (
+        chunk("m", *many),
+        chunk("m", data(1), append=True),
+        chunk("m", data(1), append=True),
+        chunk("m", data(1), append=True),
         chunk("a", "é", metadata={"k": 1}, name="n"),
         chunk("a", "é", append=True, metadata={"kk": 22}),
         chunk("a", data([1, 2], filename="f"), Part(url="https://x"), append=True),
