@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Harness"]
 
+
 def _utc_now() -> datetime:
     return datetime.now(UTC)
 
