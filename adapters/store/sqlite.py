@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from eventsourcing.domain import EventSourcingError
 from eventsourcing.sqlite import (
@@ -29,7 +29,7 @@ __all__ = ["MEMORY", "Datastore", "Location", "Synchronous", "store_errors"]
 MEMORY = "sqlite:///:memory:"
 _SCHEME = "sqlite:///"
 _memories = itertools.count(1)
-Synchronous = Literal["FULL", "NORMAL"]
+Synchronous: TypeAlias = Literal["FULL", "NORMAL"]
 _CHECKPOINTS: dict[Synchronous, int] = {"FULL": 4000, "NORMAL": 1000}
 """Pages in the write-ahead log at which a commit moves them into the file. Those that write the
 projections come first, so that nobody who waits for an event waits for that too.
@@ -116,7 +116,7 @@ class _Connection(SQLiteConnection):
 class _Pool(SQLiteConnectionPool):
     def __init__(self, name: str, *, synchronous: Synchronous, busy_timeout: float) -> None:
         super().__init__(db_name=name, pool_timeout=30.0)
-        self._synchronous = synchronous
+        self._synchronous: Synchronous = synchronous
         self._busy_timeout = busy_timeout
 
     def _create_connection(self) -> _Connection:
