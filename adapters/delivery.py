@@ -77,7 +77,7 @@ async def _try_brief(desk: Desk, client: AgentClient) -> bool:
                 return True
             desk.mark_unsent((await desk.load()).message_id)
             pause.at_least(error.retry_after)
-            await asyncio.sleep(pause.step())
+            await asyncio.sleep(min(pause.step(), give_up - loop.time()))
         else:
             sub_task = await desk.load()
             return sub_task.is_linked or sub_task.is_resolved
@@ -120,7 +120,7 @@ def _brief_for(sub_task: SubTask) -> Message:
         reasoning_effort=sub_task.reasoning_effort,
         parent_tasks=sub_task.parent_tasks,
         context_id=follows.context_id if follows else "",
-        reference_task_ids=(follows.remote_task_id,) if follows else (),
+        reference_task_ids=(follows.remote_task_id,) if follows and follows.remote_task_id else (),
     )
 
 
@@ -171,7 +171,7 @@ async def _look_for(desk: Desk, client: AgentClient, sub_task: SubTask) -> Heard
             if is_final or loop.time() >= give_up:
                 raise
             pause.at_least(error.retry_after)
-            await asyncio.sleep(pause.step())
+            await asyncio.sleep(min(pause.step(), give_up - loop.time()))
 
 
 async def deliver_reply(desk: Desk, *, look_first: bool) -> None:

@@ -138,6 +138,9 @@ class Supervisor:
 
     def _start(self, desk: Desk) -> None:
         if desk.task is None and self._group is not None:
+            if desk.backstop is not None:
+                # One timer a desk: it is set anew when this loop comes to rest.
+                desk.backstop.cancel()
             desk.task = self._group.create_task(self._stand_in(desk), name=f"locum-{desk.id}")
 
     # --- the doorbell (D3)
@@ -215,7 +218,7 @@ class Supervisor:
         desk.task = None
         if sub_task.is_resolved:
             desk.stop()
-            del self._desks[desk.id]
+            self._desks.pop(desk.id, None)
             return
         if sub_task.watch is not None and sub_task.watch.mode == "push":
             loop = asyncio.get_running_loop()
@@ -230,4 +233,11 @@ class Supervisor:
             return
         left = max(seconds_between(self._office.now(), deadline), 0.0)
         loop = asyncio.get_running_loop()
-        desk.deadline = loop.call_later(left + 0.001, self.wake, desk)
+        desk.deadline = loop.call_later(left + 0.001, self._due, desk, deadline)
+
+    def _due(self, desk: Desk, deadline: str) -> None:
+        """The deadline has come, unless the clock is behind the loop's: then a little later."""
+        if seconds_between(self._office.now(), deadline) > 0:
+            self._set_deadline(desk, deadline)
+        else:
+            self.wake(desk)

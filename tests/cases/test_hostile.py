@@ -1,0 +1,106 @@
+"""Agents that behave badly in ways that nobody would think of. Each broke something once."""
+
+import asyncio
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from locum.adapters import Harness
+from tests.agents.frames import EOF, EV, M, S, T
+from tests.agents.raw import RawAgent
+from tests.integration.support import locum, settings_for, until
+
+LATER = "2099-01-01T00:00:00Z"
+LATEST = "2099-01-02T00:00:00Z"
+
+
+def _parks(agent: RawAgent) -> None:
+    """The agent takes the brief and parks at once."""
+    agent.on("SendStreamingMessage", [EV(T("INPUT_REQUIRED", "which?", ts=LATER)), EOF])
+    agent.task = T("INPUT_REQUIRED", "which?", ts=LATER)
+
+
+async def test_many_pushes_leave_one_backstop(caplog: pytest.LogCaptureFixture) -> None:
+    """D8: pushes that change nothing leave one backstop timer behind, and none after the end.
+
+    A timer that was left over rang at the desk of an ended sub-task, and ended every stand-in.
+    """
+    async with RawAgent(push=True) as agent:
+        _parks(agent)
+        async with locum({"a": agent.url}, push=True, standin={"push_backstop": "1s"}) as harness:
+            row = await harness.spawn("p", agent="a", goal="count")
+            await harness.settled(row.id, timeout=10)
+            await agent.seen("GetTask")
+            token = agent.push_configs[-1]["token"]
+            for count in range(2, 8):
+                await agent.push(S("INPUT_REQUIRED", ts=LATER), token=token)
+                await agent.seen("GetTask", count)
+            await agent.seen("GetTask", 9)
+            looks = [seen.at for seen in agent.calls("GetTask")]
+            # Two timers that were set together would ring together.
+            assert looks[8] - looks[7] > 0.5
+            agent.task = T("COMPLETED", "done", ts=LATEST)
+            await agent.push(S("COMPLETED", ts=LATEST), token=token)
+            await until(harness, row.id, "COMPLETED")
+            await asyncio.sleep(1.2)
+            again = await harness.spawn("p", agent="a", goal="count")
+            await until(harness, again.id, "INPUT_REQUIRED")
+    assert "failed" not in caplog.text
+    assert "Exception" not in caplog.text
+
+
+async def test_a_direct_answer_is_no_task_to_refer_to() -> None:
+    """C14: what follows a direct message names its context, and no task, for there was none."""
+    async with RawAgent() as agent:
+        agent.on(
+            "SendStreamingMessage", [EV(M("seven", context="c7")), EOF], [EV(T("WORKING")), EOF]
+        )
+        async with locum({"a": agent.url}) as harness:
+            row = await harness.spawn("p", agent="a", goal="count")
+            await until(harness, row.id, "COMPLETED")
+            await harness.spawn("p", agent="a", goal="and now?", follows=row.id)
+            _, seen = await agent.seen("SendStreamingMessage", 2)
+            assert seen.message["contextId"] == "c7"
+            assert "referenceTaskIds" not in seen.message
+
+
+@pytest.mark.parametrize("wait", ["100000", "Fri, 31 Dec 2999 23:59:59 GMT"])
+async def test_a_busy_agent_that_wants_a_day(wait: str) -> None:
+    """C7: a Retry-After beyond `send_timeout` does not hold a send up past it."""
+    async with RawAgent() as agent:
+        agent.on("SendStreamingMessage", (429, {"retry-after": wait}, b"busy"))
+        async with locum({"a": agent.url}, standin={"send_timeout": "1s"}) as harness:
+            row = await harness.spawn("p", agent="a", goal="count")
+            row = await until(harness, row.id, "FAILED", timeout=5)
+            assert "busy" in row.text
+
+
+@pytest.mark.parametrize("wait", ["-1", "Thu, 01 Jan 1970 00:00:00 GMT", "nan", "soon"])
+async def test_a_busy_agent_that_wants_nonsense(wait: str) -> None:
+    """C7: a Retry-After that cannot be meant is as good as none."""
+    async with RawAgent() as agent:
+        agent.on(
+            "SendStreamingMessage",
+            (429, {"retry-after": wait}, b"busy"),
+            [EV(T("COMPLETED", "done")), EOF],
+        )
+        async with locum({"a": agent.url}) as harness:
+            row = await harness.spawn("p", agent="a", goal="count")
+            await until(harness, row.id, "COMPLETED", timeout=5)
+            assert len(agent.calls("SendStreamingMessage")) == 2
+
+
+async def test_a_deadline_by_a_clock_that_is_slow() -> None:
+    """C11: a deadline is kept when the clock goes slower than the event loop's."""
+    start, begun = datetime.now(UTC), time.monotonic()
+
+    def slow() -> datetime:
+        return start + timedelta(seconds=(time.monotonic() - begun) * 0.9)
+
+    async with RawAgent() as agent:
+        _parks(agent)
+        settings = settings_for({"a": {"url": agent.url, "updates": "off"}})
+        async with Harness(settings, clock=slow) as harness:
+            row = await harness.spawn("p", agent="a", goal="count", timeout=1)
+            await until(harness, row.id, "FAILED", timeout=10)
