@@ -6,6 +6,8 @@ from typing import Any
 
 import rich_click as click
 
+from locum.core.errors import LocumError
+
 from .options import (
     actor_name,
     config_option,
@@ -97,7 +99,7 @@ async def _delegate(
             return row
         try:
             return await attend(api, row, quiet=quiet)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, LocumError):
             click.echo(f"\n{row['id']} goes on; look with: locum show {row['id']}", err=True)
             raise
 

@@ -5,6 +5,7 @@ No thread reads: one that waits in a read could not be stopped, not even by Ctrl
 
 import asyncio
 import os
+import termios
 
 __all__ = ["Keyboard"]
 
@@ -18,6 +19,12 @@ class Keyboard:
         self._fd = fd
         self._read = b""
         self._is_over = False
+
+    def forget(self) -> None:
+        """Drop what was typed at a terminal before anything was asked: it is no answer to it."""
+        if os.isatty(self._fd):
+            termios.tcflush(self._fd, termios.TCIFLUSH)
+            self._read = b""
 
     async def line(self) -> str | None:
         """The next line without its end; None when there is nothing more to come.

@@ -6,7 +6,7 @@ from pathlib import Path
 import rich_click as click
 
 from .options import config_option, json_option, load_settings, load_store, refusable
-from .output import print_json
+from .output import console, print_json
 
 __all__ = ["demo", "rebuild", "serve"]
 
@@ -37,12 +37,25 @@ def serve(config: Path | None, log_level: str, as_json: bool) -> None:
 
 
 @click.command()
+@json_option
 @refusable
-def demo() -> None:
-    """See the whole job done against an agent in another process, a crash included."""
+def demo(as_json: bool) -> None:
+    """See the whole job done against an agent in another process, a crash included.
+
+    Exit status 0 means that every outcome was the right one. With --json only that is printed:
+    {"right": …, "wrong": […]}.
+    """
     from ..demo.story import run_demo  # noqa: PLC0415 - it takes long to load
 
-    if not asyncio.run(run_demo()):
+    out = console()
+    out.quiet = as_json
+    try:
+        wrong = asyncio.run(run_demo(out))
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+    if as_json:
+        print_json({"right": not wrong, "wrong": wrong})
+    if wrong:
         raise SystemExit(1)
 
 

@@ -37,61 +37,51 @@ async def attend(api: Server, row: dict[str, Any], *, quiet: bool) -> dict[str, 
             progress.show(row)
             if row["state"] not in ("INPUT_REQUIRED", "AUTH_REQUIRED"):
                 asked = ""
-            elif asked != (asked := f"{row['state']} {row['text']}"):
+            elif asked != (question := f"{row['state']} {row['text']}"):
+                asked = question
                 row = await _ask(api, row, progress, keyboard)
                 continue
-            row = await _next_look(api, row, progress)
+            await asyncio.sleep(LOOK_PAUSE)
+            row = await _look(api, row, progress)
     return row
 
 
 async def _ask(
     api: Server, row: dict[str, Any], progress: "_Progress", keyboard: Keyboard
 ) -> dict[str, Any]:
-    """Ask at the terminal what the agent asks; the row after it was answered, here or elsewhere."""
+    """Ask at the terminal what the agent asks; the row once it was answered, here or elsewhere."""
     with progress.standing_aside():
         wants = "asks" if row["state"] == "INPUT_REQUIRED" else "needs an authorisation"
         progress.say(f"{row['agent']} {wants}: {row['text'] or '(it gave no words)'}")
         if row["state"] == "AUTH_REQUIRED":
             progress.say("It goes on by itself once it has that.")
-            return await _next_look(api, row, progress)
+            return row
+        keyboard.forget()
         progress.prompt()
-        reading = asyncio.create_task(keyboard.line())
-        try:
-            while not reading.done():
-                await asyncio.wait((reading,), timeout=LOOK_PAUSE)
-                if reading.done() and reading.result() == "":
-                    progress.prompt()
-                    reading = asyncio.create_task(keyboard.line())
-                if not reading.done():
-                    now = await _look(api, row, progress)
-                    if (now["state"], now["text"]) != (row["state"], row["text"]):
-                        progress.say("\n(answered elsewhere)")
-                        return now
-                    row = now
-            return await _reply(api, row, reading.result(), progress)
-        finally:
-            reading.cancel()
-            await asyncio.gather(reading, return_exceptions=True)
+        while True:
+            try:
+                async with asyncio.timeout(LOOK_PAUSE):
+                    text = await keyboard.line()
+            except TimeoutError:
+                now = await _look(api, row, progress)
+                if (now["state"], now["text"]) != (row["state"], row["text"]):
+                    progress.say("\nThat was answered elsewhere, or is no longer asked.")
+                    return now
+                continue
+            if text is None:
+                progress.say(f"\nNobody answers here; answer with: locum reply {row['id']} TEXT")
+                return row
+            if text.strip():
+                try:
+                    return await _reply(api, row, text)
+                except LocumError as error:
+                    progress.say(f"{error.code}: {error.message}")
+            progress.prompt()
 
 
-async def _reply(
-    api: Server, row: dict[str, Any], text: str | None, progress: "_Progress"
-) -> dict[str, Any]:
-    if text is None:
-        progress.say(f"\nNobody answers here; answer with: locum reply {row['id']} TEXT")
-        return row
-    try:
-        return await api.post(
-            f"/v1/sub-tasks/{segment(row['id'])}/reply", {"text": text, "question": row["version"]}
-        )
-    except LocumError as error:
-        progress.say(f"{error.code}: {error.message}")
-        return await _look(api, row, progress)
-
-
-async def _next_look(api: Server, row: dict[str, Any], progress: "_Progress") -> dict[str, Any]:
-    await asyncio.sleep(LOOK_PAUSE)
-    return await _look(api, row, progress)
+async def _reply(api: Server, row: dict[str, Any], text: str) -> dict[str, Any]:
+    body = {"text": text, "question": row["version"]}
+    return await api.post(f"/v1/sub-tasks/{segment(row['id'])}/reply", body)
 
 
 async def _look(api: Server, row: dict[str, Any], progress: "_Progress") -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """The demo's agent, on a2a-sdk's own server, streaming and push on: a process of its own.
 
-    python -m locum.adapters.demo.agent
+    python -m locum.adapters.demo.agent --port 9000
 
 prints its URL as one JSON line when it listens, and ends at SIGTERM. What it does is told by the
-first word of the goal: count, paint, permit, lift or guard.
+first word of the goal: count, paint, permit, lift or guard; anything else it does not understand.
 """
 
+import argparse
 import asyncio
 import json
 import signal
@@ -66,8 +67,12 @@ class Caretaker(AgentExecutor):
                 await update.complete()
             case "lift":
                 await update.failed(_words(update, "The lift is out of order until Monday."))
-            case _:
+            case "guard":
                 await asyncio.Event().wait()
+            case _:
+                await update.reject(
+                    _words(update, "I count, paint, lift, guard and fetch permits.")
+                )
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Stop at once."""
@@ -76,7 +81,7 @@ class Caretaker(AgentExecutor):
         await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
 
     async def _count(self, update: TaskUpdater) -> None:
-        chunks = ("Row 1: 4 red chairs. ", "Row 2: 5 red chairs. ", "Together 9.")
+        chunks = ("Row 1: 4 red chairs. ", "Row 2: 5. ", "Together 9.")
         for index, chunk in enumerate(chunks):
             await update.add_artifact(
                 [Part(text=chunk)],
@@ -116,44 +121,56 @@ def card(url: str) -> AgentCard:
     )
 
 
-async def _serve() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        configs = InMemoryPushNotificationConfigStore()
-        async with httpx.AsyncClient(trust_env=False) as pushes:
-            handler = DefaultRequestHandlerV2(
-                Caretaker(),
-                InMemoryTaskStore(),
-                card(url),
-                push_config_store=configs,
-                push_sender=BasePushNotificationSender(pushes, configs),
-            )
-            app = Starlette(
-                routes=[
-                    *create_agent_card_routes(card(url)),
-                    *create_jsonrpc_routes(handler, "/a2a"),
-                ]
-            )
-            config = uvicorn.Config(
-                app,
-                lifespan="off",
-                log_level="critical",
-                access_log=False,
-                timeout_graceful_shutdown=1,
-            )
-            print(json.dumps({"url": url}), flush=True)  # noqa: T201 - this line is the interface
-            try:
-                await uvicorn.Server(config).serve(sockets=[listening])
-            finally:
-                await handler.aclose()
+async def _serve(listening: socket.socket, caretaker: AgentExecutor) -> None:
+    url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    configs = InMemoryPushNotificationConfigStore()
+    async with httpx.AsyncClient(trust_env=False) as pushes:
+        handler = DefaultRequestHandlerV2(
+            caretaker,
+            InMemoryTaskStore(),
+            card(url),
+            push_config_store=configs,
+            push_sender=BasePushNotificationSender(pushes, configs),
+        )
+        app = Starlette(
+            routes=[
+                *create_agent_card_routes(card(url)),
+                *create_jsonrpc_routes(handler, "/a2a"),
+            ]
+        )
+        config = uvicorn.Config(
+            app,
+            lifespan="off",
+            log_level="critical",
+            access_log=False,
+            timeout_graceful_shutdown=1,
+        )
+        print(json.dumps({"url": url}), flush=True)  # noqa: T201 - this line is the interface
+        try:
+            await uvicorn.Server(config).serve(sockets=[listening])
+        finally:
+            await handler.aclose()
 
 
-def main() -> None:
+def main(caretaker: AgentExecutor | None = None) -> None:
     """Serve until SIGTERM or SIGINT."""
+    parser = argparse.ArgumentParser(prog="python -m locum.adapters.demo.agent")
+    parser.add_argument("--port", type=int, default=0, help="of loopback; 0 takes a free one")
+    parser.add_argument("--fd", type=int, help="a socket that listens already")
+    options = parser.parse_args()
     # uvicorn raises the signal again when it has shut down; there is nothing left to end then.
     for ending in (signal.SIGTERM, signal.SIGINT):
         signal.signal(ending, signal.SIG_IGN)
-    asyncio.run(_serve())
+    try:
+        listening = (
+            socket.create_server(("127.0.0.1", options.port))
+            if options.fd is None
+            else socket.socket(fileno=options.fd)
+        )
+    except OSError as error:
+        parser.exit(1, f"cannot listen on port {options.port}: {error.strerror}\n")
+    with listening:
+        asyncio.run(_serve(listening, caretaker or Caretaker()))
 
 
 if __name__ == "__main__":

@@ -1,260 +1,195 @@
 """The demonstration that `make demo` shows: five pieces of work, and a crash in the middle.
 
 It is a client of locum's HTTP API like any other. The agent and locum run as processes of their
-own; both are ended by their own process ids.
+own; both are ended by their own process ids, however the story ends.
 """
 
 import asyncio
+import signal
 import tempfile
-import time
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from locum.core.errors import ServerError
 
-from .processes import START_LIMIT, agent_running, free_port, locum_running
+from ..cli.server import Server
+from .processes import AGENT, agent_running, free_port, locum_running, until_ready
+from .screen import Screen
+from .work import AFTER_CRASH, WORK, Work, wrong_in_events, wrong_in_notes, wrong_in_row
 
 __all__ = ["run_demo"]
 
 PARENT = "hall"
-STORY_LIMIT = 40.0
-"""Seconds in which the story has to end."""
-COLOURS = {
-    "COMPLETED": "green",
-    "FAILED": "red",
-    "REJECTED": "red",
-    "CANCELED": "yellow",
-    "INPUT_REQUIRED": "magenta",
-    "AUTH_REQUIRED": "magenta",
-    "WORKING": "cyan",
-    "SUBMITTED": "dim",
-}
+LIMIT = 180.0
+"""Seconds after which the story is given up, on a machine that is very busy."""
+LOOK_PAUSE = 0.05
+SUB_TASKS = f"/v1/parents/{PARENT}/sub-tasks"
 
 
-@dataclass(frozen=True)
-class Work:
-    """A piece of work that is handed out, and how it has to end."""
+async def run_demo(out: Console, *, agent: Sequence[str] = AGENT) -> list[str]:
+    """Tell the story on the console; what was wrong, which is nothing when all went well.
 
-    name: str
-    goal: str
-    shows: str
-    state: str
-    text: str
-
-
-WORK = (
-    Work("chairs", "Count the red chairs", "a result in chunks", "COMPLETED",
-         "Row 1: 4 red chairs. Row 2: 5 red chairs. Together 9."),
-    Work("door", "Paint the door", "a question, answered", "COMPLETED", "Painted blue."),
-    Work("permit", "Permit for the stage", "a wait that clears by itself", "COMPLETED",
-         "The permit is at the door."),
-    Work("lift", "Lift the piano", "a failure with its reason", "FAILED",
-         "The lift is out of order until Monday."),
-    Work("guard", "Guard the entrance", "a cancel", "CANCELED", ""),
-)  # fmt: skip
-AFTER_CRASH = Work("fence", "Paint the fence", "a crash while parked", "COMPLETED", "Painted red.")
+    `agent` is the command of the agent's process. Raises ServerError when the story could not be
+    told to its end, CancelledError at SIGTERM or SIGHUP.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="locum-demo-") as folder,
+        _cancelled_by(signal.SIGTERM, signal.SIGHUP),
+    ):
+        story = _Story(Screen(out), Path(folder), agent)
+        try:
+            async with asyncio.timeout(LIMIT):
+                return await story.tell()
+        except TimeoutError:
+            raise ServerError(
+                f"The demonstration did not end within {LIMIT:g} s.", code="server.demo"
+            ) from None
 
 
-async def run_demo(console: Console | None = None) -> bool:
-    """Tell the story on the console; True when every outcome was the right one."""
-    out = console or Console(highlight=False, width=min(Console().width, 80))
-    with tempfile.TemporaryDirectory(prefix="locum-demo-") as folder:
-        story = _Story(out, Path(folder))
-        async with asyncio.timeout(STORY_LIMIT + 2 * START_LIMIT):
-            return await story.tell()
+@contextmanager
+def _cancelled_by(*signs: signal.Signals) -> Iterator[None]:
+    """As asyncio has it for SIGINT: the task is cancelled, and puts away what it started."""
+    loop = asyncio.get_running_loop()
+    task = asyncio.current_task()
+    assert task is not None, "a coroutine runs in a task"
+    for sign in signs:
+        loop.add_signal_handler(sign, task.cancel)
+    try:
+        yield
+    finally:
+        for sign in signs:
+            loop.remove_signal_handler(sign)
 
 
 class _Story:
-    def __init__(self, out: Console, folder: Path) -> None:
-        self._out = out
-        self._store = folder / "locum.db"
+    def __init__(self, screen: Screen, folder: Path, agent: Sequence[str]) -> None:
+        self._screen = screen
+        self._folder = folder
+        self._agent = agent
         self._config = folder / "locum.toml"
-        self._started = time.monotonic()
+        self._base_url = f"http://127.0.0.1:{free_port()}"
         self._wrong: list[str] = []
 
-    async def tell(self) -> bool:
-        self._head("An agent and locum, each in a process of its own")
-        async with agent_running() as agent_url:
-            base_url = f"http://127.0.0.1:{free_port()}"
-            self._configure(agent_url, base_url)
-            self._say(f"agent  {agent_url}")
-            async with locum_running(self._config, base_url) as locum:
-                self._say(f"locum  {base_url}, store {self._store.name}")
-                async with httpx.AsyncClient(base_url=base_url, trust_env=False) as api:
-                    await self._five(api)
-                    await self._told(api)
-                    await self._log(api)
-                    fence = await self._park(api)
-                self._head("SIGKILL: locum dies while a sub-task waits for an answer")
+    async def tell(self) -> list[str]:
+        screen = self._screen
+        async with AsyncExitStack() as stack:
+            screen.head("An agent and locum, each in a process of its own")
+            agent, agent_url = await stack.enter_async_context(
+                agent_running(self._folder, self._agent)
+            )
+            self._configure(agent_url)
+            async with locum_running(self._config) as locum, self._api() as api:
+                with screen.waiting("both are starting"):
+                    await until_ready(self._base_url, agent, locum)
+                screen.say(f"agent  {agent_url}  (pid {agent.pid}, a2a-sdk)")
+                screen.say(f"locum  {self._base_url}  (pid {locum.pid}, SQLite)")
+                screen.begin()
+                await self._five(api)
+                await self._told(api)
+                await self._record(api)
+                parked = await self._park(api)
+                screen.head("SIGKILL: locum dies while a sub-task waits for an answer")
                 await locum.kill()
-                self._say(f"pid {locum.pid} is gone; the store is on disk")
-            async with (
-                locum_running(self._config, base_url) as again,
-                httpx.AsyncClient(base_url=base_url, trust_env=False) as api,
-            ):
-                await self._finish(api, fence, again.pid)
-        self._verdict()
-        return not self._wrong
+                screen.say(f"pid {locum.pid} is gone; what it recorded is on disk")
+            async with locum_running(self._config) as again, self._api() as api:
+                with screen.waiting("locum is starting again"):
+                    await until_ready(self._base_url, agent, again)
+                screen.head(f"locum again (pid {again.pid}): nothing is lost")
+                await self._finish(api, parked)
+        self._judge()
+        return self._wrong
 
     # --- the chapters
 
-    async def _five(self, api: httpx.AsyncClient) -> None:
-        self._head("Five pieces of work, as their rows change")
-        async with asyncio.TaskGroup() as group:
-            for work in WORK:
-                group.create_task(self._hand_out(api, work))
+    async def _five(self, api: Server) -> None:
+        self._screen.head("Five pieces of work, as their rows change")
+        with self._screen.rows():
+            async with asyncio.TaskGroup() as group:
+                for work in WORK:
+                    group.create_task(self._hand_out(api, work))
 
-    async def _hand_out(self, api: httpx.AsyncClient, work: Work) -> None:
-        row = handed = await _post(
-            api,
-            f"/v1/parents/{PARENT}/sub-tasks",
-            {"agent": "caretaker", "name": work.name, "goal": work.goal},
+    async def _hand_out(self, api: Server, work: Work) -> None:
+        row = handed = await api.post(
+            SUB_TASKS, {"agent": "caretaker", "name": work.name, "goal": work.goal}
         )
         async for row in _changes(api, handed):
-            self._row(row)
+            self._screen.row(row)
             if work.name == "door" and row["state"] == "INPUT_REQUIRED":
-                self._say("       parent answers: blue")
-                await _post(
-                    api,
-                    f"/v1/sub-tasks/{row['id']}/reply",
-                    {"text": "blue", "question": row["version"]},
-                )
+                await self._reply(api, row, "blue")
             if work.name == "guard" and row["state"] == "WORKING":
-                self._say("       parent cancels: the show is over")
-                await _post(
-                    api, f"/v1/sub-tasks/{row['id']}/cancel", {"reason": "the show is over"}
-                )
-        self._check(work, row)
+                self._screen.act("cancels guard: the show is over")
+                body = {"reason": "the show is over"}
+                await api.post(f"/v1/sub-tasks/{row['id']}/cancel", body)
+        self._wrong += wrong_in_row(work, row)
 
-    async def _told(self, api: httpx.AsyncClient) -> None:
-        self._head("What the model was told: no WORKING, each thing once")
-        page = await _get(api, f"/v1/parents/{PARENT}/notifications")
-        table = Table(box=None, padding=(0, 1), show_edge=False)
-        for title in ("#", "about", "kind", "state", "text"):
-            table.add_column(title, no_wrap=title != "text")
-        names = {row["id"]: row["name"] for row in await self._rows(api)}
-        for note in page["notifications"]:
-            table.add_row(
-                str(note["cursor"]),
-                names[note["sub_task_id"]],
-                note["kind"],
-                Text(note["state"], COLOURS.get(note["state"], "")),
-                note["text"] or "–",
-            )
-        self._out.print(table)
-        if any(note["state"] in ("WORKING", "SUBMITTED") for note in page["notifications"]):
-            self._wrong.append("the model was told of WORKING")
+    async def _told(self, api: Server) -> None:
+        self._screen.head("What the model was told: no WORKING, and each thing once")
+        page = await api.get(f"/v1/parents/{PARENT}/notifications")
+        rows = (await api.get(SUB_TASKS))["sub_tasks"]
+        names = {row["id"]: row["name"] for row in rows}
+        self._screen.notes(page["notifications"], names)
+        self._wrong += wrong_in_notes(page["notifications"], names)
 
-    async def _log(self, api: httpx.AsyncClient) -> None:
-        self._head("The record of one sub-task (permit): who said what, why, when")
-        rows = {row["name"]: row for row in await self._rows(api)}
+    async def _record(self, api: Server) -> None:
+        self._screen.head("The record of one of them (permit): who said what, why, when")
+        rows = {row["name"]: row for row in (await api.get(SUB_TASKS))["sub_tasks"]}
         # The push config is deleted right after the end: that is part of the record, too.
         events = await _events_with(api, rows["permit"]["id"], "PushRevoked")
-        for event in events:
-            said = event.get("state") or event.get("outcome") or ""
-            self._out.print(
-                f"{event['version']:>2} {event['at'][11:23]} {event['type']:<12}"
-                f"{event['cause']:<9}{event['actor']:<17}{said:<15}{event['hash'][:8]}"
-            )
-        causes = [event["cause"] for event in events]
-        if "push" not in causes:
-            self._wrong.append("the permit was not heard by push")
+        self._screen.events(events)
+        self._wrong += wrong_in_events(events)
 
-    async def _park(self, api: httpx.AsyncClient) -> dict[str, Any]:
-        self._head("One more, which is parked when the power goes")
-        row: dict[str, Any] = await _post(
-            api,
-            f"/v1/parents/{PARENT}/sub-tasks?wait=settled&wait_timeout=20",
+    async def _park(self, api: Server) -> dict[str, Any]:
+        self._screen.head("One more, which is parked when the power goes")
+        row = await api.post(
+            f"{SUB_TASKS}?wait=settled&wait_timeout=30",
             {"agent": "caretaker", "name": AFTER_CRASH.name, "goal": AFTER_CRASH.goal},
         )
-        self._row(row)
+        self._screen.row(row)
         return row
 
-    async def _finish(self, api: httpx.AsyncClient, row: dict[str, Any], pid: int) -> None:
-        self._head(f"locum again (pid {pid}): nothing is lost")
-        row = await _get(api, f"/v1/sub-tasks/{row['id']}")
-        self._row(row)
-        self._say("       parent answers: red")
-        handed = await _post(
-            api,
-            f"/v1/sub-tasks/{row['id']}/reply",
-            {"text": "red", "question": row["version"]},
-        )
+    async def _finish(self, api: Server, parked: Mapping[str, Any]) -> None:
+        row = await api.get(f"/v1/sub-tasks/{parked['id']}")
+        self._screen.row(row)
+        if row["version"] < parked["version"]:
+            self._wrong.append(f"{row['name']} was at version {parked['version']} before the crash")
+        handed = await self._reply(api, row, "red")
         async for row in _changes(api, handed):
-            self._row(row)
-        self._check(AFTER_CRASH, row)
+            self._screen.row(row)
+        self._wrong += wrong_in_row(AFTER_CRASH, row)
 
-    # --- what is shown
+    async def _reply(self, api: Server, row: Mapping[str, Any], text: str) -> dict[str, Any]:
+        self._screen.act(f"answers {row['name']}: {text}")
+        body = {"text": text, "question": row["version"]}
+        return await api.post(f"/v1/sub-tasks/{row['id']}/reply", body)
 
-    def _configure(self, agent_url: str, base_url: str) -> None:
-        port = base_url.rpartition(":")[2]
+    def _judge(self) -> None:
+        self._screen.head("Outcome")
+        for wrong in self._wrong:
+            self._screen.out.print(f"wrong: {wrong}", style="red")
+        if not self._wrong:
+            self._screen.say(f"All {len(WORK) + 1} sub-tasks ended as they should.", "green")
+
+    # --- how the two are set up
+
+    def _api(self) -> Server:
+        return Server(self._base_url, token=None, actor="parent")
+
+    def _configure(self, agent_url: str) -> None:
+        port = self._base_url.rpartition(":")[2]
         self._config.write_text(
-            f'[server]\nport = {port}\nbase_url = "{base_url}"\n'
-            f'[store]\nurl = "sqlite:///{self._store}"\n'
+            f'[server]\nport = {port}\nbase_url = "{self._base_url}"\n'
+            f'[store]\nurl = "sqlite:///{self._folder}/locum.db"\n'
+            # Both start at once, so that the card may take a while to come.
+            '[limits]\ncard_timeout = "60s"\n'
             f'[[agents]]\nid = "caretaker"\nurl = "{agent_url}"\nfollow_interval = "1s"\n'
         )
 
-    async def _rows(self, api: httpx.AsyncClient) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = (await _get(api, f"/v1/parents/{PARENT}/sub-tasks"))[
-            "sub_tasks"
-        ]
-        return rows
 
-    def _head(self, title: str) -> None:
-        self._out.print(Text(f"\n{title}", "bold"))
-
-    def _say(self, text: str) -> None:
-        self._out.print(Text(text), overflow="ellipsis", no_wrap=True)
-
-    def _row(self, row: Mapping[str, Any]) -> None:
-        line = Text(f"{time.monotonic() - self._started:5.1f}s ")
-        line.append(f"{row['name']:<7}")
-        line.append(f"{row['state']:<15}", COLOURS.get(row["state"], ""))
-        line.append(f"{row['watch'] or '':<7}", "dim")
-        line.append(row["text"])
-        self._out.print(line, overflow="ellipsis", no_wrap=True)
-
-    def _check(self, work: Work, row: Mapping[str, Any]) -> None:
-        if (row["state"], row["text"]) != (work.state, work.text):
-            self._wrong.append(
-                f"{work.name}: {row['state']} {row['text']!r}, not {work.state} {work.text!r}"
-            )
-
-    def _verdict(self) -> None:
-        self._head("Outcome")
-        for wrong in self._wrong:
-            self._out.print(Text(f"wrong: {wrong}", "red"))
-        if not self._wrong:
-            count = len(WORK) + 1
-            self._out.print(Text(f"all {count} sub-tasks ended as they should", "green"))
-
-
-# --- the API, as any client uses it
-
-
-async def _get(api: httpx.AsyncClient, path: str) -> Any:
-    return _answer(await api.get(path))
-
-
-async def _post(api: httpx.AsyncClient, path: str, body: Mapping[str, Any]) -> Any:
-    return _answer(await api.post(path, json=body, timeout=30))
-
-
-def _answer(response: httpx.Response) -> Any:
-    body = response.json()
-    if response.is_error:
-        raise ServerError(f"{body.get('title')} ({body.get('code')})", code="server.refused")
-    return body
-
-
-async def _changes(api: httpx.AsyncClient, row: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
+async def _changes(api: Server, row: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
     """The row whenever it has changed, until it has ended."""
     seen = ""
     while True:
@@ -264,17 +199,18 @@ async def _changes(api: httpx.AsyncClient, row: dict[str, Any]) -> AsyncIterator
         seen = shown
         if row["state"] in ("COMPLETED", "FAILED", "CANCELED", "REJECTED"):
             return
-        await asyncio.sleep(0.05)
-        row = await _get(api, f"/v1/sub-tasks/{row['id']}")
+        await asyncio.sleep(LOOK_PAUSE)
+        row = await api.get(f"/v1/sub-tasks/{row['id']}")
 
 
-async def _events_with(api: httpx.AsyncClient, sub_task_id: str, kind: str) -> list[dict[str, Any]]:
-    """The sub-task's events, as soon as one of `kind` is among them."""
-    async with asyncio.timeout(10):
-        while True:
-            events: list[dict[str, Any]] = (await _get(api, f"/v1/sub-tasks/{sub_task_id}/events"))[
-                "events"
-            ]
-            if any(event["type"] == kind for event in events):
-                return events
-            await asyncio.sleep(0.05)
+async def _events_with(api: Server, sub_task_id: str, kind: str) -> list[dict[str, Any]]:
+    """The sub-task's events, as soon as one of `kind` is among them, or after a while without."""
+    loop = asyncio.get_running_loop()
+    given_up = loop.time() + 10
+    while True:
+        events: list[dict[str, Any]] = (await api.get(f"/v1/sub-tasks/{sub_task_id}/events"))[
+            "events"
+        ]
+        if loop.time() > given_up or any(event["type"] == kind for event in events):
+            return events
+        await asyncio.sleep(LOOK_PAUSE)
