@@ -33,6 +33,7 @@ MEDIA_TYPE = "application/problem+json"
 
 _BY_CODE = {
     "agent.unknown": 404,
+    "client.timeout": 504,
     "history.not_found": 404,
     "request.foreign_host": 403,
     "request.foreign_origin": 403,
