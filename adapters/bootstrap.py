@@ -92,7 +92,7 @@ class Harness:
                 clock=self._clock,
                 random=self._random,
                 agent=self._registry.find,
-                reach=self._registry.client,
+                reach=self._registry.reach,
             )
             self._supervisor = await stack.enter_async_context(Supervisor(office))
             async for slot in self._journal.views.open_slots():

@@ -186,6 +186,7 @@ async def deliver_reply(desk: Desk, *, look_first: bool) -> None:
             return
         if client is None:
             await asyncio.sleep(pause.step())
+            await desk.reach()
             continue
         try:
             if in_doubt and not await _is_missing(desk, sub_task):

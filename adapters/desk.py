@@ -51,8 +51,8 @@ class Office:
     clock: Callable[[], datetime]
     random: Random
     agent: Callable[[str], Agent | None]
-    reach: Callable[[str], Awaitable[AgentClient]]
-    """How an agent is called; looks at its card again when there is no client yet."""
+    reach: Callable[[str], Awaitable[None]]
+    """Looks at an agent's card again when it cannot be called yet. Raises LocumError."""
 
     def now(self) -> str:
         """The time to record."""
@@ -168,13 +168,19 @@ class Desk:
         agent = self.office.agent(self.agent_id)
         return agent.client if agent else None
 
+    @property
+    def is_orphan(self) -> bool:
+        """True when its agent is no longer configured: nothing can ever be asked of it."""
+        return self.office.agent(self.agent_id) is None
+
     async def reach(self) -> None:
         """Look at the agent's card again when it could not be called so far (A2)."""
         if self.client is None:
             try:
                 await self.office.reach(self.agent_id)
             except LocumError as error:
-                logger.info("sub-task %s: %s", self.id, error.message)
+                # The registry has said so once for all sub-tasks.
+                logger.debug("sub-task %s: %s", self.id, error.message)
 
     @property
     def settings(self) -> AgentSettings:
@@ -323,6 +329,7 @@ class Desk:
         that is recorded here (D10).
         """
         sub_task = await self.load()
+        await self.reach()
         client = self.client
         if client is None:
             return None

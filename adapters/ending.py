@@ -39,13 +39,13 @@ async def cancel_remote(desk: Desk, action: CancelRemote) -> None:
 
 async def _cancel(desk: Desk, action: CancelRemote) -> bool:
     """True when there is surely nothing left running on the agent."""
-    client = desk.client
     sub_task = await desk.load()
+    if not sub_task.is_linked and desk.known.unsent == sub_task.message_id:
+        return True
+    client = await _reached(desk)
     if client is None:
         return False
     if not sub_task.is_linked:
-        if desk.known.unsent == sub_task.message_id:
-            return True
         sub_task = await _find(desk, client, sub_task)
         if sub_task.is_resolved:
             return True
@@ -63,6 +63,15 @@ async def _cancel(desk: Desk, action: CancelRemote) -> bool:
             return True
         await asyncio.sleep(pause)
         pause = min(pause * 2, 5.0)
+
+
+async def _reached(desk: Desk) -> AgentClient | None:
+    """How the agent is called, as soon as it can be; None when it is no longer configured."""
+    pause = desk.retry_pause()
+    while (client := desk.client) is None and not desk.is_orphan:
+        await asyncio.sleep(pause.step())
+        await desk.reach()
+    return client
 
 
 async def _find(desk: Desk, client: AgentClient, sub_task: SubTask) -> SubTask:

@@ -50,28 +50,28 @@ async def work(desk: Desk) -> SubTask:
         if isinstance(action, Rest | AwaitPush) and not desk.doorbell.is_set():
             return sub_task
         logger.debug("sub-task %s: %s", desk.id, action)
-        await desk.reach()
-        await _perform(desk, action, _work_for(desk, action))
+        await _perform(desk, action)
 
 
-def _work_for(desk: Desk, action: Action) -> Coroutine[Any, Any, None]:
+async def _do(desk: Desk, action: Action) -> None:
+    await desk.reach()
     match action:
         case Send(look_first=look_first):
-            return deliver_brief(desk, look_first=look_first)
+            await deliver_brief(desk, look_first=look_first)
         case SendReply(look_first=look_first):
-            return deliver_reply(desk, look_first=look_first)
+            await deliver_reply(desk, look_first=look_first)
         case Follow():
-            return _answering(desk, follow(desk))
+            await _answering(desk, follow(desk))
         case Poll():
-            return _answering(desk, poll(desk))
+            await _answering(desk, poll(desk))
         case AwaitPush():
-            return look(desk)
+            await look(desk)
         case RegisterPush():
-            return register_push(desk, action)
+            await register_push(desk, action)
         case DeletePush():
-            return delete_push(desk, action)
+            await delete_push(desk, action)
         case CancelRemote():
-            return cancel_remote(desk, action)
+            await cancel_remote(desk, action)
         case Rest():
             raise AssertionError("there is nothing to do at rest")
         case _ as never:
@@ -82,12 +82,12 @@ def _next(desk: Desk, sub_task: SubTask) -> Action:
     return next_action(sub_task, desk.office.now(), traits=desk.traits, known=desk.known)
 
 
-async def _perform(desk: Desk, action: Action, work: Coroutine[Any, Any, None]) -> None:
-    """Perform `work`, but let go of it as soon as the policy wants something else.
+async def _perform(desk: Desk, action: Action) -> None:
+    """Perform `action`, but let go of it as soon as the policy wants something else.
 
     A send that is let go of by a cancel gets a moment for its task id first (F2).
     """
-    async with _running(work) as task:
+    async with _running(_do(desk, action)) as task:
         while not task.done():
             async with _running(desk.attention.wait()) as bell:
                 await asyncio.wait({task, bell}, return_when=asyncio.FIRST_COMPLETED)

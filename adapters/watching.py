@@ -40,7 +40,7 @@ async def poll(desk: Desk) -> None:
         await desk.fetch("poll")
         if not await _stays(desk, Poll):
             return
-        await _pause(desk, desk.pause.steady())
+        await _pause(desk, desk.pause.steady() if desk.client else desk.pause.step())
 
 
 async def look(desk: Desk) -> None:

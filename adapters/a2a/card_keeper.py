@@ -30,6 +30,8 @@ __all__ = ["CardKeeper"]
 logger = logging.getLogger("locum.agents")
 
 _REASON = 600
+LOOK_PAUSE = 0.5
+"""Seconds between two looks at the card of an agent that many sub-tasks wait for."""
 
 
 class CardKeeper:
@@ -65,6 +67,7 @@ class CardKeeper:
         self._stale_at = 0.0
         self._lock = asyncio.Lock()
         self._attempts = 0
+        self._looked_at = float("-inf")
         self._logged = ""
 
     @property
@@ -75,6 +78,11 @@ class CardKeeper:
             and self._built_by is self._builder()
             and self._clock() < self._stale_at
         )
+
+    @property
+    def is_due(self) -> bool:
+        """True when the last look is long enough ago to be worth another (A2)."""
+        return self._clock() >= self._looked_at + LOOK_PAUSE
 
     async def refresh(self) -> None:
         """Look at the card now. Who comes while that is under way waits for the same outcome."""
@@ -92,6 +100,7 @@ class CardKeeper:
                 said = f"Looking at the card failed here: {type(error).__name__}; see the log."
                 self._refuse("card.invalid", said)
             self._attempts += 1
+            self._looked_at = self._clock()
 
     async def aclose(self) -> None:
         """Close every connection to the agent."""

@@ -1,5 +1,6 @@
 """The calls about a task's push configs (D2, F1). The tokens that they carry are in no error."""
 
+import hashlib
 from dataclasses import dataclass
 
 from a2a.client.client import Client
@@ -24,10 +25,19 @@ _PAGE_SIZE = 100
 
 @dataclass(frozen=True, slots=True)
 class PushConfig:
-    """A push config as an agent keeps it; its token is never read back."""
+    """A push config as an agent keeps it; of its token only the digest is read back (D2)."""
 
     id: str
     url: str
+    token_digest: str = ""
+    """SHA-256 in hexadecimal; empty when the agent does not say which token it has."""
+
+    @classmethod
+    def of(cls, config: TaskPushNotificationConfig) -> "PushConfig":
+        """What an agent said of a config."""
+        token = config.token or config.authentication.credentials
+        digest = hashlib.sha256(token.encode()).hexdigest() if token else ""
+        return cls(config.id, config.url, digest)
 
 
 class PushCalls:
@@ -94,9 +104,7 @@ class PushCalls:
                 timeout=timeout,
             )
             configs.extend(
-                PushConfig(config.id, config.url)
-                for config in page.configs
-                if config.task_id in ("", task_id)
+                PushConfig.of(config) for config in page.configs if config.task_id in ("", task_id)
             )
             if page.next_page_token in ("", token):
                 break

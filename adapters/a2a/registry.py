@@ -187,6 +187,16 @@ class Registry:
             raise keeper.agent.refusal()
         return keeper.agent.client
 
+    async def reach(self, agent_id: str) -> None:
+        """Look for an agent that cannot be called yet; seldom, however many sub-tasks wait for it.
+
+        Raises AgentUnknownError, or AgentRefusedError when there still is no accepted card.
+        """
+        keeper = self._keeper_of(agent_id)
+        if keeper.agent.client is None and not keeper.is_due:
+            raise keeper.agent.refusal()
+        await self.client(agent_id)
+
     def _client_for(self, agent: Agent) -> AgentClient:
         assert agent.card is not None
         assert agent.interface is not None

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -107,11 +108,28 @@ async def test_a_watch_that_stands_is_kept(binding: Any, tmp_path: Path) -> None
         _parks(agent)
         async with locum({"a": agent.url}, push=True, store=store) as harness:
             sub_task_id = await _parked(harness, agent)
+            port = int(harness.settings.server.base_url.rpartition(":")[2])
         before = len(agent.calls("GetTask"))
-        async with locum({"a": agent.url}, push=True, store=store) as harness:
+        async with locum({"a": agent.url}, push=True, port=port, store=store) as harness:
             await agent.seen("GetTask", count=before + 1, timeout=10)
             assert len(agent.calls("CreateTaskPushNotificationConfig")) == 1
             assert await kinds(harness, sub_task_id) == ["Created", "Linked", "Parked"]
+
+
+@both
+async def test_a_watch_elsewhere_is_made_again(binding: Any, tmp_path: Path) -> None:
+    """I1: a config with another URL than ours is now would ring nobody: the watch is made anew."""
+    store = f"sqlite:///{tmp_path / 'locum.db'}"
+    async with RawAgent(binding, push=True) as agent:
+        _parks(agent)
+        async with locum({"a": agent.url}, push=True, store=store) as harness:
+            await _parked(harness, agent)
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            port = int(other.getsockname()[1])
+        async with locum({"a": agent.url}, push=True, port=port, store=store) as harness:
+            await agent.seen("CreateTaskPushNotificationConfig", count=2, timeout=10)
+            await agent.until(lambda: f":{port}/" in agent.push_configs[-1]["url"])
+            assert len(agent.push_configs) == 1
 
 
 @both

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from tests.agents.frames import HOLD, A, S, T
+from tests.agents.frames import HOLD, A, T
 from tests.agents.reply import Reply
 from tests.agents.seen import Seen
 

@@ -8,10 +8,11 @@ import asyncio
 
 import pytest
 
-from . import endings, replies, sends, watches
+from . import away, endings, replies, sends, watches
 from .stage import Outcomes, cases, play
 
-CASES = cases([*sends.STORIES, *replies.STORIES, *watches.STORIES, *endings.STORIES])
+pytestmark = pytest.mark.timeout(180)  # the first test plays for all, and a busy machine takes long
+CASES = cases([*sends.STORIES, *replies.STORIES, *watches.STORIES, *endings.STORIES, *away.STORIES])
 
 
 @pytest.fixture(scope="module")
@@ -53,4 +54,10 @@ def test_a_watch(outcomes: Outcomes, name: str) -> None:
 @pytest.mark.parametrize("name", cases(endings.STORIES))
 def test_an_end(outcomes: Outcomes, name: str) -> None:
     """F1: an end is recorded and told once, and nothing is left of it on the agent."""
+    told(outcomes, name)
+
+
+@pytest.mark.parametrize("name", cases(away.STORIES))
+def test_an_agent_that_is_away_at_the_start(outcomes: Outcomes, name: str) -> None:
+    """I1: what could not be asked about at the start is taken up when its agent is back."""
     told(outcomes, name)

@@ -1,6 +1,7 @@
 """AgentClient's calls: what goes out, what comes back, and that every failure is one typed error."""
 
 import asyncio
+import hashlib
 import logging
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -466,7 +467,8 @@ async def test_a_push_config_comes_and_goes(agent: RawAgent, client: AgentClient
     (config,) = agent.push_configs
     assert (config["token"], config["url"], config["taskId"]) == (TOKEN, PUSH["url"], "t1")
     assert config["authentication"] == {"scheme": "Bearer", "credentials": TOKEN}
-    assert await client.list_push("t1") == (PushConfig("cfg-1", PUSH["url"]),)
+    digest = hashlib.sha256(TOKEN.encode()).hexdigest()
+    assert await client.list_push("t1") == (PushConfig("cfg-1", PUSH["url"], digest),)
     await client.delete_push("t1", "cfg-1")
     assert agent.push_configs == []
 
