@@ -30,6 +30,7 @@ COMMANDS = {
     "cancel": Home("changing", "Cancel sub-task ID."),
     "complete": Home("changing", "Let PARENT complete, when all of its sub-tasks have ended."),
     "notifications": Home("reading", "Show what the model of PARENT was told."),
+    "verify": Home("verifying", "Walk the record again, and say which event is not as it was."),
     "rebuild": Home("running", "Make the rows and notifications again from the events."),
     "machine": Home("drawing", "Draw the state machine."),
 }

@@ -50,7 +50,7 @@ class EventMapper(Mapper[str]):
 
     def to_domain_event(self, stored_event: StoredEvent) -> DomainEventProtocol[str]:
         """The event that was stored. Raises HistoryError."""
-        return cast("DomainEventProtocol[str]", decode(stored_event.state))
+        return cast("DomainEventProtocol[str]", decode(_bytes_of(stored_event.state)))
 
 
 class EventRecorder(SQLiteApplicationRecorder):
@@ -132,7 +132,7 @@ class Ledger(Application[str]):
         if schema < SCHEMA:
             self._log.create_table()
         for latest in self.page(self.position - 1, 1):
-            _refuse_newer(latest.state)
+            _refuse_newer(_bytes_of(latest.state))
 
     @property
     def position(self) -> int:
@@ -153,20 +153,21 @@ class Ledger(Application[str]):
 
     def history(self, sub_task_id: str) -> tuple[bytes, ...]:
         """The stored bytes of a sub-task's events, in order; none when there are none."""
-        return tuple(stored.state for stored in self._log.select_events(sub_task_id))
+        return tuple(_bytes_of(stored.state) for stored in self._log.select_events(sub_task_id))
 
     def stored(self, sub_task_id: str) -> list[Stored]:
         """A sub-task's events as they lie there, in order; their positions are not known (0)."""
         found = self._log.select_events(sub_task_id)
         return [
-            Stored(0, sub_task_id, one.originator_version, one.topic, one.state) for one in found
+            Stored(0, sub_task_id, one.originator_version, one.topic, _bytes_of(one.state))
+            for one in found
         ]
 
     def page(self, after: int, limit: int) -> list[Stored]:
         """The next events of the whole log after a position, at most `limit`."""
         found = self._log.select_notifications(after, limit, inclusive_of_start=False)
         return [
-            Stored(n.id, str(n.originator_id), n.originator_version, n.topic, n.state)
+            Stored(n.id, str(n.originator_id), n.originator_version, n.topic, _bytes_of(n.state))
             for n in found
         ]
 
@@ -186,6 +187,11 @@ class Ledger(Application[str]):
             after = found[-1].id
             size += sum(len(n.state) for n in found)
         return events
+
+
+def _bytes_of(state: bytes | str) -> bytes:
+    """The state as bytes: an SQL function that somebody edited it with has left it as a text."""
+    return state.encode("utf-8", "surrogatepass") if isinstance(state, str) else state
 
 
 def _refuse_newer(state: bytes) -> None:
