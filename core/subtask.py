@@ -225,10 +225,11 @@ def _changes(
                     (*sub_task.replaced, event.replaces) if event.replaces else sub_task.replaced
                 ),
                 "state": event.state,
-                "remote_at": event.remote_at or (None if event.replaces else sub_task.remote_at),
-                "reply": None if event.replaces else sub_task.reply,
-                "question": None if event.replaces else sub_task.question,
-                "watch": None if event.replaces else sub_task.watch,
+                # What was known before it was known of another task (C13), or nothing.
+                "remote_at": event.remote_at,
+                "reply": None,
+                "question": None,
+                "watch": None,
                 "changed_at": event.at,
             }
         case Parked():
@@ -258,8 +259,7 @@ def _changes(
 
 
 def _parked(sub_task: SubTask, event: Parked) -> dict[str, object]:
-    is_new = event.question == event.version
-    is_by_itself = is_new and sub_task.state.is_parked
+    is_by_itself = event.question == event.version and sub_task.state.is_parked
     watch, stale = event.watch, sub_task.stale_pushes
     if watch.config_id:
         current = PushConfig(config_id=watch.config_id, remote_task_id=sub_task.remote_task_id)
@@ -268,10 +268,10 @@ def _parked(sub_task: SubTask, event: Parked) -> dict[str, object]:
         "state": event.state,
         "text": event.text,
         "question": event.question,
-        "asked": event.text if is_new else sub_task.asked,
-        "asked_id": event.message_id if is_new else sub_task.asked_id,
+        "asked": event.text,
+        "asked_id": event.message_id,
         "asked_state": event.state,
-        "seen": event.seen if is_new else sub_task.seen,
+        "seen": event.seen,
         "watch": watch,
         "push_config_id": watch.config_id or sub_task.push_config_id,
         "push_task_id": sub_task.remote_task_id if watch.config_id else sub_task.push_task_id,

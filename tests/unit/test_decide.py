@@ -419,6 +419,7 @@ def test_an_end_is_recorded_whole() -> None:
     assert (resolved.state, resolved.text) == ("COMPLETED", "12 chairs")
     assert resolved.artifacts == (artifact("a", "12 chairs"),)
     assert (resolved.remote_at, resolved.anomalies) == (remote(9), ("x.y",))
+    assert life.sub_task.remote_at == remote(9)
     assert (resolved.code, resolved.delivery, resolved.confirmed) == (None, None, True)
 
 
@@ -616,6 +617,7 @@ def test_a_move_to_a_settled_task(state: str, source: Any) -> None:
     assert linked.state == "WORKING"
     assert life.sub_task.state == state
     assert after.remote_at is None
+    assert life.sub_task.remote_at is None
 
 
 def test_a_move_as_submitted() -> None:

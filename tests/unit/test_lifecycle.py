@@ -1,6 +1,7 @@
 """The machine: its table against the library's own machine, and what is illegal."""
 
 import itertools
+from collections.abc import Callable
 
 import pytest
 from statemachine.exceptions import TransitionNotAllowed
@@ -15,7 +16,7 @@ from locum.core.lifecycle import (
     Trigger,
     target_of,
 )
-from tests.lives import Life
+from tests.lives import FOLLOW, START, Life, message, status, task
 
 PAIRS = list(itertools.product(A2AState, Trigger))
 
@@ -55,6 +56,47 @@ def test_illegal_command_records_nothing(state: A2AState) -> None:
     before = life.sub_task, life.events
     with pytest.raises(IllegalTransitionError):
         life.fail(state=state)
+    assert (life.sub_task, life.events) == before
+
+
+def _moved(life: Life) -> object:
+    return life.hear(task("WORKING", remote_task_id="t2"), "send", moved=True)
+
+
+Step = Callable[[Life], object]
+STEPS: list[tuple[Callable[[], Life], Step, tuple[str, str]]] = [
+    (Life, lambda life: life.hear(task("WORKING"), "send"), ("SUBMITTED", "work")),
+    (Life, lambda life: life.hear(task("FAILED"), "send"), ("SUBMITTED", "fail")),
+    (Life, lambda life: life.hear(message("12"), "send"), ("SUBMITTED", "complete")),
+    (Life.linked, lambda life: life.hear(status("WORKING", "counting")), ("WORKING", "work")),
+    (Life.linked, lambda life: life.get(task("INPUT_REQUIRED", "?")), ("WORKING", "ask")),
+    (Life.linked, lambda life: life.get(task("AUTH_REQUIRED", "?")), ("WORKING", "need_auth")),
+    (Life.linked, lambda life: life.get(task("COMPLETED")), ("WORKING", "complete")),
+    (Life.linked, lambda life: life.get(task("REJECTED")), ("WORKING", "reject")),
+    (Life.linked, lambda life: life.cancel(), ("WORKING", "cancel")),
+    (Life.linked, lambda life: life.fail(), ("WORKING", "fail")),
+    (lambda: Life.linked(deadline=START), lambda life: life.expire(), ("WORKING", "fail")),
+    (Life.parked, lambda life: life.get(task("WORKING")), ("INPUT_REQUIRED", "work")),
+    (Life.parked, lambda life: life.get(task("INPUT_REQUIRED", "And?")), ("INPUT_REQUIRED", "ask")),
+    (Life.parked, lambda life: life.rewatch(FOLLOW), ("INPUT_REQUIRED", "ask")),
+    (Life.parked, lambda life: life.reply(), ("INPUT_REQUIRED", "reply")),
+    (Life.parked, _moved, ("INPUT_REQUIRED", "work")),
+    (Life.replied, lambda life: life.refuse_reply(), ("WORKING", "ask")),
+]
+
+
+@pytest.mark.parametrize("index", range(len(STEPS)))
+def test_every_change_asks_the_machine(index: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """H2: were a transition not in the machine, no command could make it, and nothing be recorded."""
+    make, step, (state, trigger) = STEPS[index]
+    assert step(make())
+    life = make()
+    before = life.sub_task, life.events
+    monkeypatch.delitem(TABLE, (A2AState(state), Trigger(trigger)))
+    with pytest.raises(IllegalTransitionError) as caught:
+        step(life)
+    assert caught.value.detail["from"] == state
+    assert caught.value.detail["event"] == trigger
     assert (life.sub_task, life.events) == before
 
 

@@ -153,7 +153,9 @@ def test_a_watch_that_was_revoked_falls_back() -> None:
     life = Life.parked(watch=push())
     life.reply()
     life.get(task("INPUT_REQUIRED", "And?", remote_at=remote(5)), watch=OFF)
+    assert life.sub_task.push_configs == (PushConfig(config_id="locum-s1", remote_task_id="t1"),)
     life.revoke()
+    assert life.sub_task.push_configs == ()
     assert life.sub_task.watch == OFF
 
 
