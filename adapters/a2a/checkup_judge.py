@@ -190,14 +190,14 @@ class Judge:
     async def must_refuse(self, method: str, code: str, call: Awaitable[object], what: str) -> str:
         """Await a call about `what`, which has to be refused; how it was.
 
-        Raises RemoteCallError when it was not even answered.
+        Raises RemoteCallError when the agent neither answered nor refused.
         """
         name, number, reason, status = _REFUSALS[code]
         expected = f"For {what}: {name}, {number} (HTTP {status}, {reason}) (A2A 3.3.2, 5.4)."
         try:
             await call
         except RemoteCallError as error:
-            if error.status is None:
+            if error.agent_code is None and (error.status or 0) < 400:
                 raise
             if error.code != code:
                 self._log.find("error.wrong_code", method, words_of_error(error), expected)

@@ -160,7 +160,10 @@ class TaskModel:
 
     def _list(self, seen: Seen, reply: Reply) -> Json:
         context = seen.params.get("contextId")
-        tasks = [t for t in self.tasks.values() if not context or t["contextId"] == context]
+        tasks = [dict(t) for t in self.tasks.values() if not context or t["contextId"] == context]
+        if str(seen.params.get("includeArtifacts", "")).lower() != "true":
+            for task in tasks:
+                task.pop("artifacts", None)
         return {
             "tasks": tasks,
             "nextPageToken": "",
