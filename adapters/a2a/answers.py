@@ -136,11 +136,11 @@ def _sent(result: Any, asked: Json, odd: list[str]) -> Json:
 
 def _task_of(frame: Json) -> Json:
     """The task that an update tells of, as far as it tells it."""
-    update = frame.get("statusUpdate") or frame.get("artifactUpdate") or {}
+    ((name, update),) = frame.items()
     task: Json = {"id": update.get("taskId", ""), "contextId": update.get("contextId", "")}
-    if update.get("status"):
+    if name == "statusUpdate" and update.get("status"):
         task["status"] = update["status"]
-    if update.get("artifact"):
+    if name == "artifactUpdate" and update.get("artifact"):
         task["artifacts"] = [update["artifact"]]
     return task
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from locum.adapters.a2a.anomalies import ANOMALIES
-from locum.adapters.a2a.answers import error_in
+from locum.adapters.a2a.answers import error_in, mend_answer
 from locum.adapters.a2a.asked import Asked
 from locum.adapters.a2a.words import one_line, retry_after, target_of, words_of
 
@@ -68,6 +68,14 @@ def test_errors_are_found_in_every_dress(value: Any, rpc: bool, expected: tuple[
 def test_what_is_no_error_is_none(value: Any) -> None:
     """K4: a result is not taken for an error."""
     assert error_in(value, failed=False, rpc=True) is None
+
+
+def test_a_task_is_only_told_of_by_what_an_update_is_about() -> None:
+    """K2: found by the fuzz: a stray `status` in an artifact update is no task's status."""
+    odd: list[str] = []
+    update = {"taskId": "t", "artifact": {"artifactId": "a"}, "status": 1}
+    task = mend_answer("GetTask", {"artifactUpdate": update}, {}, odd)
+    assert task == {"id": "t", "contextId": "", "artifacts": [{"artifactId": "a"}]}
 
 
 def test_secrets_that_an_agent_quotes_are_masked() -> None:
