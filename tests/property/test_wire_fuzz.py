@@ -162,7 +162,11 @@ def streams(draw: st.DrawFn, *, rpc: bool) -> tuple[bytes, int]:
     if draw(st.booleans()):
         error = {"code": -32001, "message": draw(texts)}
         lines += [f"data: {json.dumps({'error': error})}", ""]
-    text = "".join(line + draw(line_ends) for line in lines)
+    text = ""
+    for line in lines:
+        end = draw(line_ends)
+        # An LF behind a CR would end the same line, and no empty one.
+        text += line + ("\r" if not line and text.endswith("\r") and end == "\n" else end)
     bom = b"\xef\xbb\xbf" if draw(st.booleans()) else b""
     return bom + text.encode("utf-8", "surrogatepass"), count
 
