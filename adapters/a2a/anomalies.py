@@ -53,7 +53,10 @@ EXPECTED: Final[dict[str, str]] = {
         "`text/event-stream` for a stream; `application/json` for an answer, or"
         " `application/a2a+json` over HTTP+JSON (A2A 9.1, 11.1, 11.7)."
     ),
-    "http.empty_answer": "A JSON object, `{}` where there is nothing to say (A2A 9.4.7, 11.4).",
+    "http.empty_answer": (
+        "A JSON object, `{}` where there is nothing to say; A2A 3.1.10 leaves it open for a"
+        " deletion, and clients that read every answer stumble over none."
+    ),
     "http.json_for_stream": "Server-sent events, as the card says streaming (A2A 3.1.2, 3.3.4).",
     "http.stream_for_call": "One JSON answer (A2A 9.4, 11.4).",
     "json.bad_unicode": "Text in Unicode: no lone surrogates, no NUL (RFC 8259 8.2).",
