@@ -1,7 +1,8 @@
 """Sets up what the peers run in, from pinned and hashed locks. Starts no peer.
 
-`python -m tests.interop.environments` makes `.interop/a2a-sdk` and `.interop/fasta2a` (Python
-environments of their own) and `node_modules` beside `package.json`. It does nothing that is done.
+`python -m tests.interop.environments` makes `.interop/a2a-sdk`, `.interop/fasta2a` and
+`.interop/graphs` (Python environments of their own, the last with locum in it) and `node_modules`
+beside `package.json`. It does nothing that is done.
 """
 
 import hashlib
@@ -37,6 +38,7 @@ def main() -> None:
     """Set up every environment whose lock has changed. Raises CalledProcessError."""
     _make("a2a-sdk", HERE / "a2a-sdk.lock", _set_up_python)
     _make("fasta2a", HERE / "fasta2a.lock", _set_up_python)
+    _make("graphs", HERE / "graphs.lock", _set_up_locum)
     _make("js", HERE / "package-lock.json", _set_up_node)
 
 
@@ -57,6 +59,14 @@ def _set_up_python(name: str, lock: Path) -> None:
     venv.create(_MADE / name, clear=True, with_pip=True)
     install = [python(name), "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
     subprocess.run([*install, "--require-hashes", "--requirement", str(lock)], check=True)
+
+
+def _set_up_locum(name: str, lock: Path) -> None:
+    """The lock, and this checkout beside it."""
+    _set_up_python(name, lock)
+    install = [python(name), "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
+    here = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
+    subprocess.run([*install, *here], check=True)
 
 
 def _set_up_node(name: str, lock: Path) -> None:
