@@ -7,7 +7,7 @@ name once given stays.
 
 from typing import Final
 
-__all__ = ["ANOMALIES", "EXPECTED"]
+__all__ = ["ANOMALIES", "EXPECTED", "OTHERS"]
 
 ANOMALIES: Final[dict[str, str]] = {
     "http.content_encoding": "The answer was compressed although no compression was asked for.",
@@ -96,3 +96,13 @@ EXPECTED: Final[dict[str, str]] = {
     "task.id_missing": "The task's id in every task and update (A2A 3.4.2, 4.2).",
 }
 """Name of the anomaly, and what belongs there instead, with the section that says so."""
+
+OTHERS: Final[dict[str, str]] = {
+    "artifact.append_after_last": "A chunk came after the last one of its artifact; left out.",
+    "artifact.over_limit": "The artifacts grew past `standin.result_limit`; what came then is cut.",
+    "cancel.unconfirmed": "The end was wanted here, and the agent did not confirm it in time.",
+    "context.changed": "An update named another contextId; the first one stays.",
+    "push.bare": "A push was a bare object, as A2A 0.3 sent it; it rang all the same.",
+    "question.too_large": "A question was too large to be kept whole; it was cut.",
+}
+"""What else may stand among an event's anomalies: the core and the push route name these."""

@@ -16,7 +16,7 @@ from .interface import Binding, Interface
 from .notes import CALL, CallNotes
 from .words import one_line
 
-__all__ = ["Checkup", "Finding", "Logbook", "Outcome", "Step"]
+__all__ = ["DEVIATIONS", "Checkup", "Finding", "Logbook", "Outcome", "Step"]
 
 Outcome = Literal["ok", "odd", "failed", "left_out"]
 """What came of a step: as A2A 1.0 has it, done in an odd way, not done, not tried."""
@@ -27,6 +27,30 @@ _ANSWER_TYPES: Final[dict[Binding | None, frozenset[str]]] = {
     "HTTP+JSON": frozenset({"application/json", "application/a2a+json"}),
     None: frozenset({"application/json", "application/a2a+json"}),
 }
+
+
+DEVIATIONS: Final[dict[str, str]] = {
+    "check.too_slow": "The whole check took too long and was broken off.",
+    "context.changed": "A task's contextId was another one later.",
+    "context.missing": "A task or a message has no contextId.",
+    "error.http_status": "A right error came under a wrong HTTP status.",
+    "error.missing": "What has to be refused was answered.",
+    "error.wrong_code": "What has to be refused was refused with another error.",
+    "fields.missing": "Fields are missing that A2A 1.0 requires, or a required list is empty.",
+    "list.artifacts": "ListTasks brought artifacts that were not asked for.",
+    "list.incomplete": "ListTasks left out a task that exists.",
+    "list.total": "ListTasks counted fewer tasks than it brought, or not at all.",
+    "list.unfiltered": "ListTasks brought tasks of contexts that were not asked for.",
+    "push.changed": "A push config was created with another URL than asked.",
+    "push.not_deleted": "A push config that was deleted is still listed.",
+    "push.not_listed": "A push config that was created is not listed.",
+    "stream.early_end": "A stream ended while the task still worked.",
+    "stream.first_event": "A stream began with something else than it has to.",
+    "stream.not_closed": "A stream stayed open after the task's end, or after a message.",
+    "task.disagrees": "GetTask says something else than a stream or CancelTask before it.",
+    "timestamp.missing": "Not one status has a timestamp.",
+}
+"""What the check finds itself, besides anomalies and calls that fail."""
 
 
 @dataclass(frozen=True, slots=True)
