@@ -14,7 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from .output import plain
+from .output import clean, plain
 
 __all__ = [
     "Entry",
@@ -106,7 +106,7 @@ def event_entries(events: Iterable[Mapping[str, Any]], *, is_narrow: bool) -> It
     for event in events:
         said = event.get("text") or event.get("goal") or event.get("detail") or ""
         if event["anomalies"]:
-            said = f"{said} ({', '.join(event['anomalies'])})".strip()
+            said = f"{clean(said, LINE)} ({', '.join(event['anomalies'])})".strip()
         if is_narrow and event["at"][:10] != day:
             day = event["at"][:10]
             yield Entry(Text(f"{day} (UTC)", "dim"), Text())
@@ -119,7 +119,7 @@ def event_entries(events: Iterable[Mapping[str, Any]], *, is_narrow: bool) -> It
             (state_text(event.get("state") or event.get("outcome") or "–"), STATE_WIDTH),
             (Text(event["hash"][:6], "dim"), 0),
         )
-        yield Entry(head, plain(said, LINE))
+        yield Entry(head, plain(said, 2 * LINE))
 
 
 def note_entry(note: Mapping[str, Any]) -> Entry:
