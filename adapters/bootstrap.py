@@ -131,9 +131,13 @@ class Harness:
             self.is_open = False
 
     def stop_waiting(self) -> None:
-        """Take no more work and let go of everybody who waits; the end comes with `async with`."""
+        """Take no more work and let go of everybody who waits, and of the agents (D11).
+
+        The end comes with `async with`.
+        """
         self.ready = False
         self._lookout.stop()
+        self._supervisor.stop()
 
     def _noted(self, events: Sequence[tuple[int, Event]]) -> None:
         self._supervisor.noted(event for _, event in events)

@@ -92,6 +92,7 @@ class Desk:
         "claims",
         "deadline",
         "doorbell",
+        "expected",
         "gone_streaming",
         "has_no_judge",
         "held",
@@ -126,6 +127,8 @@ class Desk:
         self.remote_task_id = ""
         self.token_digest: str | None = None
         self.claims: list[Claim] = []
+        self.expected: set[str] = set()
+        """Replies that are being recorded: whichever of them is, it has not left yet."""
         self.wish: CancelWish | None = None
         self.artifacts = Artifacts(limit=office.settings.result_limit)
         self.gone_streaming = False
@@ -148,9 +151,13 @@ class Desk:
         self._doubt_at: float | None = None
 
     def note(self, sub_task: SubTask) -> None:
-        """Keep what the doorbell compares a push with."""
+        """Keep what the doorbell compares a push with, and that a fresh reply has not left."""
         self.remote_task_id = sub_task.remote_task_id
         self.token_digest = sub_task.token_digest
+        reply = sub_task.reply
+        if reply is not None and reply.message_id in self.expected:
+            self.expected.discard(reply.message_id)
+            self.mark_unsent(reply.message_id)
 
     def stop(self) -> None:
         """End the loop and the timers."""

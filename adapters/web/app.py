@@ -46,6 +46,10 @@ def build_app(harness: HarnessPort, *, keep_alive: float = KEEP_ALIVE) -> "WebAp
     return WebApp(harness, keep_alive=keep_alive)
 
 
+PATIENCE = 1.0
+"""Seconds that requests which are under way get to end by themselves once locum stops (F4)."""
+
+
 class WebApp:
     """The ASGI application. `stop` ends what would not end by itself."""
 
@@ -53,6 +57,7 @@ class WebApp:
         self._harness = harness
         self._limits = harness.settings.limits
         self._stopping = asyncio.Event()
+        self._answering: set[asyncio.Task[Any]] = set()
         self._door = Door(harness.settings.server)
         self._push = PushRoute(harness, self._limits)
         api = Api(harness, stopping=self._stopping, keep_alive=keep_alive)
@@ -72,17 +77,40 @@ class WebApp:
         return self._push.refused
 
     def stop(self) -> None:
-        """End every stream now; what comes after is answered with 503. The server calls this."""
+        """End every stream now; what comes after is answered with 503. The server calls this.
+
+        So is what is still waited for a little later: a body that does not come, an agent's card.
+        """
         self._stopping.set()
+        asyncio.get_running_loop().call_later(PATIENCE, self._break_off)
+
+    def _break_off(self) -> None:
+        for task in self._answering:
+            task.cancel()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer one ASGI connection, of whichever type."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
-            await self._answer(scope, receive, send)
+            await self._answer_in_time(scope, receive, send)
         else:
             await send({"type": "websocket.close", "code": 1000, "reason": ""})
+
+    async def _answer_in_time(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
+        task = asyncio.current_task()
+        assert task is not None, "a coroutine runs in a task"
+        answer = _Answer(send)
+        self._answering.add(task)
+        try:
+            await self._answer(scope, receive, answer.send)
+        except asyncio.CancelledError:
+            if not self._stopping.is_set():
+                raise
+            task.uncancel()
+            await answer.end()
+        finally:
+            self._answering.discard(task)
 
     async def _answer(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
         try:
