@@ -1,12 +1,15 @@
 """Agents that behave badly in ways that nobody would think of. Each broke something once."""
 
 import asyncio
+import contextlib
 import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from locum.adapters import Harness
+from locum.adapters.ordering import keyed_id
+from locum.core.errors import NotParkedError, SubTaskNotFoundError
 from tests.agents.frames import EOF, EV, M, S, T
 from tests.agents.raw import RawAgent
 from tests.integration.support import locum, settings_for, until
@@ -104,3 +107,46 @@ async def test_a_deadline_by_a_clock_that_is_slow() -> None:
         async with Harness(settings, clock=slow) as harness:
             row = await harness.spawn("p", agent="a", goal="count", timeout=1)
             await until(harness, row.id, "FAILED", timeout=10)
+
+
+async def test_replies_before_the_brief_has_left() -> None:
+    """C12: a reply that comes too early is refused, and the brief goes out as if it had not come.
+
+    It once passed for what had not left yet, so that the brief was looked for in vain, and failed.
+    """
+    stop = asyncio.Event()
+    async with RawAgent() as agent, locum({"a": agent.url}) as harness:
+
+        async def reply_all_the_time(sub_task_id: str) -> None:
+            while not stop.is_set():
+                with contextlib.suppress(NotParkedError, SubTaskNotFoundError):
+                    await harness.reply(sub_task_id, "red")
+
+        keys = ("k1", "k2", "k3", "k4", "k5")
+        async with asyncio.TaskGroup() as group:
+            for key in keys * 4:
+                group.create_task(reply_all_the_time(keyed_id("p", key)))
+            for key in keys:
+                await harness.spawn("p", agent="a", goal="count", idempotency_key=key)
+            await agent.seen("SendStreamingMessage", len(keys), timeout=10)
+            stop.set()
+        for row in await harness.rows("p"):
+            await until(harness, row.id, "WORKING")
+        assert not agent.calls("ListTasks")
+        assert len(agent.calls("SendStreamingMessage")) == len(keys)
+
+
+async def test_ten_replies_at_once() -> None:
+    """C12: of ten replies at once one is taken and sent without a look for it, the rest refused."""
+    async with RawAgent() as agent:
+        _parks(agent)
+        async with locum({"a": agent.url}) as harness:
+            row = await harness.spawn("p", agent="a", goal="count")
+            await until(harness, row.id, "INPUT_REQUIRED")
+            agent.on("SendStreamingMessage", [EV(T("COMPLETED", "done", ts=LATEST)), EOF])
+            replies = (harness.reply(row.id, f"red {n}") for n in range(10))
+            said = await asyncio.gather(*replies, return_exceptions=True)
+            assert sum(isinstance(one, NotParkedError) for one in said) == 9
+            await until(harness, row.id, "COMPLETED")
+            assert not agent.calls("ListTasks")
+            assert len(agent.calls("SendStreamingMessage")) == 2
