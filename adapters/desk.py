@@ -351,7 +351,8 @@ class Desk:
             return None
         self._misses = 0
         self.has_no_judge = False
-        return self.take(report.report)
+        said = msgspec.structs.replace(report.report, asked_at=sub_task.version)
+        return self.take(said)
 
     async def fetch(self, cause: Cause) -> Recorded | None:
         """GetTask, and hear what it says. None when it could not be asked."""

@@ -6,6 +6,7 @@ It is `locum serve` with a configuration file, always on the same port and the s
 import asyncio
 import json
 import os
+import resource
 import signal
 import sys
 from collections.abc import Mapping
@@ -91,6 +92,12 @@ class LocumProcess:
         """Send it a signal, by its own process id."""
         assert self._process is not None
         self._process.send_signal(sign)
+
+    def limit_files(self, size: int) -> None:
+        """Let none of its files grow past `size` bytes, as on a disk that is full."""
+        assert self._process is not None
+        _, hard = resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE, (size, hard))
 
     async def ended(self, timeout: float = 15) -> int:
         """Its exit status, once it has ended."""

@@ -17,13 +17,11 @@ from typing import Any, Literal
 
 import httpx
 
-from locum.core.chain import decode, verify_links
-from locum.core.replay import illegal_steps
 from tests.agents.frames import Binding, Json
 from tests.agents.raw import RawAgent
 from tests.agents.seen import Seen
-from tests.stores import logged
 
+from .audit import faults
 from .process import LocumProcess
 
 __all__ = ["FREEZE", "KILL", "Outcomes", "Stage", "Story", "Telling", "cases", "play", "story"]
@@ -278,12 +276,7 @@ def _check_log(
     store: Path, running: Mapping[str, tuple[Telling, Stage]], outcomes: Outcomes
 ) -> None:
     """H3: the chains hold, and every step was a legal one."""
-    histories: dict[str, list[bytes]] = {}
-    for _, key, _, _, state in logged(store):
-        histories.setdefault(key, []).append(state)
+    found = faults(store)
     for name, (_, stage) in running.items():
-        for sub_task in stage.ids:
-            states = histories.get(sub_task, [])
-            wrong = [*verify_links(states), *illegal_steps(map(decode, states))]
-            if wrong:
-                outcomes[name] = outcomes[name] or AssertionError(f"{sub_task}: {wrong}")
+        if wrong := {key: found[key] for key in stage.ids if key in found}:
+            outcomes[name] = outcomes[name] or AssertionError(str(wrong))
