@@ -10,34 +10,30 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from random import Random
 from types import TracebackType
-from typing import Any, Self, TypeGuard, TypeVar
+from typing import Any, Self, TypeVar
 
 from a2a.types.a2a_pb2 import AgentCard, Message
 from msgspec import UNSET, UnsetType
 
-from locum.core.errors import ClientError, ClientTimeoutError, ConfigError, RequestError
+from locum.core.errors import ClientError, ClientTimeoutError, RequestError
 from locum.core.lifecycle import A2AState
 
-from ..a2a.credential_kinds import CustomCredentials
 from ..a2a.remote_agent import AgentClient
 from ..a2a.reports import Heard
 from ..origins import Origin
 from ..pause import Pause
 from ..requests import checked_text, checked_timeout
-from ..settings_agents import AgentSettings, read_auth
-from ..settings_tables import read_fields
 from .account import Account
-from .lines import Line, Lines
+from .configured import Auth, configured
+from .lines import Lines
 from .outgoing import outgoing
 from .result import A2APage, A2AResult
 from .told import Told
 from .updates import Updates
 
-__all__ = ["A2AClient", "Auth"]
+__all__ = ["A2AClient"]
 
 T = TypeVar("T")
-Auth = Mapping[str, Any] | Sequence[Mapping[str, Any]] | CustomCredentials
-"""Credentials: a table like `auth` of `[[agents]]`, a list of them, or an object that resolves them."""
 Seconds = float | UnsetType | None
 """A timeout; None for no end, left out for the client's own."""
 
@@ -86,24 +82,15 @@ class A2AClient:
         `cancel_grace`: seconds that a CancelTask may take when a send is given up (G5). Raises
         ConfigError or RequestError for a value that cannot be.
         """
-        custom = credentials if _resolves(credentials) else None
-        given: dict[str, Any] = {
-            "card_url": card_url,
-            "url": url,
-            "allowed_hosts": allowed_hosts,
-            "allow_insecure": allow_insecure,
-            "ca_file": ca_file,
-        }
-        fields = read_fields(AgentSettings, given, "")
-        place = fields["card_url"] or fields["url"]
-        if not place or (card_url and url):
-            raise ConfigError(
-                "card_url",
-                found="both card_url and url" if place else "nothing",
-                accepted="the card's URL, or the agent's as url",
-            )
-        auth = () if custom is not None or credentials is None else _read_auth(credentials)
-        settings = AgentSettings(id=name or Origin.of(place).host, auth=auth, **fields)
+        settings, custom = configured(
+            card_url=card_url,
+            url=url,
+            name=name,
+            credentials=credentials,
+            allowed_hosts=allowed_hosts,
+            allow_insecure=allow_insecure,
+            ca_file=ca_file,
+        )
         self._lines = Lines(
             settings,
             custom=custom,
@@ -116,7 +103,6 @@ class A2AClient:
         self._poll_interval = _seconds("poll_interval", poll_interval)
         self._cancel_grace = _seconds("cancel_grace", cancel_grace)
         self._random = random or Random()  # noqa: S311 (jitter, no secret)
-        self._entered: list[Line] = []
 
     def __repr__(self) -> str:
         settings = self._lines.settings
@@ -135,7 +121,7 @@ class A2AClient:
     # Life
 
     async def __aenter__(self) -> Self:
-        self._entered.append(self._lines.hold())
+        self._lines.hold()
         return self
 
     async def __aexit__(
@@ -144,7 +130,7 @@ class A2AClient:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self._lines.release(self._entered.pop())
+        await self._lines.held().release()
 
     async def connect(self) -> AgentCard:
         """Fetch and validate the card now, unless it was already (G1); the card.
@@ -335,17 +321,6 @@ def _one(heard: Heard) -> A2AResult:
     result = Account().take(heard)
     assert result is not None
     return result
-
-
-def _resolves(credentials: Auth | None) -> TypeGuard[CustomCredentials]:
-    return callable(getattr(credentials, "resolve", None))
-
-
-def _read_auth(credentials: Any) -> Any:
-    # A mapping of any kind will do, and so will a tuple of them.
-    if isinstance(credentials, Sequence) and not isinstance(credentials, str):
-        credentials = list(credentials)
-    return read_auth(credentials, "credentials")
 
 
 def _seconds(name: str, value: float) -> float:

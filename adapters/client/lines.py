@@ -6,6 +6,7 @@ behind in a loop that has ended. Decides nothing about messages and tasks.
 """
 
 import asyncio
+import ssl
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -57,6 +58,7 @@ class Lines:
         self._tracing = tracing
         self._guard = AddressGuard()
         self._credentials: Credentials | None = None
+        self._tls: ssl.SSLContext | None = None
         self._lines: dict[asyncio.AbstractEventLoop, Line] = {}
 
     @asynccontextmanager
@@ -69,10 +71,10 @@ class Lines:
         try:
             yield line
         finally:
-            await self.release(line)
+            await line.release()
 
     def hold(self) -> "Line":
-        """The running loop's line, open until it is given to `release`."""
+        """The running loop's line, open until it is released as often as it was held."""
         loop = asyncio.get_running_loop()
         for ended in [one for one in list(self._lines) if one.is_closed()]:
             # Its sockets went with it; there is nothing left that could be closed in it.
@@ -83,25 +85,24 @@ class Lines:
         line.holders += 1
         return line
 
-    async def release(self, line: "Line") -> None:
-        """Let go of the line; the last to do so closes its connections."""
-        line.holders -= 1
-        if line.holders == 0:
-            self._lines.pop(asyncio.get_running_loop(), None)
-            await line.http.aclose()
+    def held(self) -> "Line":
+        """The running loop's line, which somebody holds there."""
+        return self._lines[asyncio.get_running_loop()]
 
     def _open(self) -> "Line":
         settings = self.settings
         if self._credentials is None:
+            self._tls = tls_context_for(settings)
             self._credentials = credentials_for(settings, self._environ, custom=self._custom)
         http = open_http(
             credentials=self._credentials,
             limits=WireLimits(),
             budget=Budget(settings.max_calls, settings.max_streams),
-            tls=tls_context_for(settings),
+            tls=self._tls,
             guard=self._guard,
         )
-        return Line(http, partial(self._client, self._credentials))
+        forget = partial(self._lines.pop, asyncio.get_running_loop(), None)
+        return Line(http, partial(self._client, self._credentials), forget)
 
     async def _client(self, credentials: Credentials, http: httpx.AsyncClient) -> AgentClient:
         if self.accepted is None:
@@ -143,14 +144,20 @@ class Lines:
 
 
 class Line:
-    """The connections to the agent in one event loop. `Lines` opens and closes them."""
+    """The connections to the agent in one event loop. `make` makes what calls the agent with them,
+    `forget` is called when they are closed.
+    """
 
     def __init__(
-        self, http: httpx.AsyncClient, make: Callable[[httpx.AsyncClient], Awaitable[AgentClient]]
+        self,
+        http: httpx.AsyncClient,
+        make: Callable[[httpx.AsyncClient], Awaitable[AgentClient]],
+        forget: Callable[[], object],
     ) -> None:
-        self.http = http
         self.holders = 0
+        self._http = http
         self._make = make
+        self._forget = forget
         self._lock = asyncio.Lock()
         self._agent: AgentClient | None = None
 
@@ -161,5 +168,12 @@ class Line:
         """
         async with self._lock:
             if self._agent is None:
-                self._agent = await self._make(self.http)
+                self._agent = await self._make(self._http)
             return self._agent
+
+    async def release(self) -> None:
+        """Let go of it; the last to do so closes the connections."""
+        self.holders -= 1
+        if self.holders == 0:
+            self._forget()
+            await self._http.aclose()

@@ -4,6 +4,7 @@ Knows no deadline and nothing of leaving early: whoever reads these generators h
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
@@ -19,6 +20,8 @@ from .lines import Lines
 from .result import A2AResult
 
 __all__ = ["Told"]
+
+logger = logging.getLogger("locum.client")
 
 UNBOUNDED = 10 * 366 * 86_400.0
 """Seconds for a SendMessage, which may take as long as the work does: its reader has the deadline."""
@@ -112,9 +115,10 @@ class Told:
         """
         try:
             return await anext(source, None)
-        except RemoteCallError:
+        except RemoteCallError as error:
             if not self._task_id():
                 raise
+            logger.debug("task %r: its stream broke off: %s", self._task_id(), error.code)
             return None
 
     async def _completed(self, agent: AgentClient) -> A2AResult:
@@ -125,8 +129,10 @@ class Told:
             return result
         try:
             heard = await agent.get(self._task_id())
-        except RemoteCallError:
-            return result  # What the agent said live stands (K5).
+        except RemoteCallError as error:
+            # What the agent said live stands (K5).
+            logger.debug("task %r: it cannot be completed: %s", self._task_id(), error.code)
+            return result
         return self._account.complete(heard)
 
     async def _polled(self, agent: AgentClient, *, at_once: bool = False) -> Results:

@@ -135,6 +135,24 @@ async def test_connections_are_kept_inside_async_with_only() -> None:
         await agent.until(lambda: agent.open_connections == 0, 1, "closed at the end")
 
 
+async def test_entered_in_two_loops_at_once() -> None:
+    """G1: each loop that enters the client has, and leaves, connections of its own."""
+    async with RawAgent(keep_alive=True) as agent:
+        agent.on("SendMessage", DONE)
+        client = client_at(agent)
+
+        async def inside() -> None:
+            async with client, client:
+                await client.send("go")
+
+        async with client:
+            await client.send("go")
+            await in_thread(lambda: asyncio.run(inside()))
+            await agent.until(lambda: agent.open_connections == 1, 1, "the other loop's closed")
+            await client.send("go")
+        await agent.until(lambda: agent.open_connections == 0, 1, "all closed")
+
+
 @pytest.mark.parametrize("binding", BINDINGS)
 async def test_only_bindings_that_are_spoken_are_dialled(binding: Any) -> None:
     """G6: gRPC and custom bindings are passed over, wherever they stand; nobody calls them."""

@@ -1,6 +1,6 @@
 """A remote agent as a node of a graph and as a tool of a model, without any graph or model library."""
 
-import asyncio
+import inspect
 import json
 from typing import Any
 
@@ -187,7 +187,7 @@ async def test_the_tool_is_described() -> None:
         assert tool.openai() == {"type": "function", "function": {**about, "parameters": schema}}
         assert tool.anthropic() == {**about, "input_schema": schema}
         assert tool.mcp() == {**about, "inputSchema": schema}
-        assert asyncio.iscoroutinefunction(tool.coroutine)
+        assert inspect.iscoroutinefunction(tool.coroutine)
         assert agent.requests == []
 
 

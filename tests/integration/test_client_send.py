@@ -163,6 +163,16 @@ async def test_what_cannot_be_sent(message: Any) -> None:
         assert agent.requests == []
 
 
+@both
+async def test_a_task_without_an_id(binding: Any) -> None:
+    """G2: a task at work that has no id cannot be asked about; that is said, and nothing guessed."""
+    async with RawAgent(binding) as agent:
+        agent.on("SendMessage", T("WORKING", id=""))
+        with pytest.raises(RemoteCallError) as caught:
+            await client_at(agent).send("go")
+        assert (caught.value.code, caught.value.kind) == ("remote.malformed", "in_doubt")
+
+
 # G4
 
 
