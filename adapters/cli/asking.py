@@ -4,10 +4,8 @@ Talks to the agent through the explicit client, prints what it says, and asks ba
 """
 
 import asyncio
-import json
 import sys
 from collections.abc import Sequence
-from urllib.parse import urlsplit
 
 import rich_click as click
 
@@ -17,7 +15,7 @@ from locum.projections.notifications import part_lines
 
 from ..client import A2AClient, A2AResult
 from .options import json_option, refusable
-from .output import console, plain, print_json
+from .output import clean, console, plain, print_json
 from .reaching import credential_tables, reaching_options
 from .show import state_text
 
@@ -57,7 +55,7 @@ def ask(
 
     Exit status: 0 answered, 1 refused or failed, 2 usage, 3 the agent still waits for an answer.
     """
-    names_card = urlsplit(url).path.endswith(".json")
+    names_card = url.partition("?")[0].endswith(".json")
     client = A2AClient(
         card_url=url if names_card else "",
         url="" if names_card else url,
@@ -75,24 +73,25 @@ def ask(
         if answer is None:
             break
         shown.begin()
-        result = asyncio.run(_turn(client, shown, answer, result.task_id, result.context_id))
+        ids = (result.task_id, result.context_id)
+        result = asyncio.run(_turn(client, shown, answer or None, *ids))
     shown.end(result, url)
     if not result.completed:
         raise SystemExit(1 if result.failed else WAITS)
 
 
 async def _turn(
-    client: A2AClient, shown: "_Shown", text: str, task_id: str, context_id: str
+    client: A2AClient, shown: "_Shown", text: str | None, task_id: str, context_id: str
 ) -> A2AResult:
-    """One message and what comes of it; no text: wait for the task to move on by itself."""
-    if text and not shown.streams:
+    """One message and what comes of it; None: wait for the task to move on by itself."""
+    if text is not None and not shown.streams:
         # With the task's id at once, so that Ctrl-C can cancel it (G5).
         return await client.send(
             text, task_id=task_id, context_id=context_id, return_immediately=not task_id
         )
     updates = (
         client.stream(text, task_id=task_id, context_id=context_id)
-        if text
+        if text is not None
         else client.subscribe(task_id)
     )
     result: A2AResult | None = None
@@ -155,7 +154,7 @@ class _Shown:
         if not self.streams:
             return
         if self._as_json:
-            _print_line(result)
+            print_json(result.as_dict(), indent=None)
             return
         self._go_on(artifacts_text(result.artifacts))
         if result.status_text != self._status and not result.settled:
@@ -172,7 +171,7 @@ class _Shown:
             self._go_on(result.text)
             self._end_line()
             for line in _others(result):
-                click.echo(plain(line).plain)
+                click.echo(clean(line))
             return
         self._end_line()
         out = console(stderr=True)
@@ -187,16 +186,12 @@ class _Shown:
         if not text.startswith(self._text):
             self._end_line()
             self._text = ""
-        click.echo(plain(text[len(self._text) :]).plain, nl=False)
+        click.echo(clean(text[len(self._text) :]), nl=False)
         self._text = text
 
     def _end_line(self) -> None:
         if self._text and not self._text.endswith("\n"):
             click.echo()
-
-
-def _print_line(result: A2AResult) -> None:
-    click.echo(json.dumps(result.as_dict(), ensure_ascii=False, separators=(",", ":")))
 
 
 def _others(result: A2AResult) -> Sequence[str]:

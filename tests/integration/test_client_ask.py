@@ -182,6 +182,11 @@ async def test_errors_are_said_with_their_codes() -> None:
 async def test_usage() -> None:
     """G8: a mistake in the command is status 2; credentials in it are not repeated."""
     assert (await _ask()).status == 2
+    said = await _ask("http://127.0.0.1:1", " ")
+    assert (said.status, said.err) == (
+        1,
+        "request.invalid: message: found no text; say what is to be done\n",
+    )
     said = await _ask("http://127.0.0.1:1", "count", "--auth", "{ token = s3cret")
     assert (said.status, "s3cret" in said.err) == (2, False)
 
