@@ -210,8 +210,7 @@ def _link(
     # On a move the reply had woken it already: that never takes it back to SUBMITTED.
     is_working = is_moved or state is A2AState.WORKING
     linked = A2AState.WORKING if is_working else A2AState.SUBMITTED
-    if linked is not sub_task.state:
-        target_of(sub_task.state, Trigger.for_state(linked))
+    target_of(sub_task.state, Trigger.for_state(linked))
     is_whole = state in (None, A2AState.SUBMITTED, A2AState.WORKING)
     draft.add(
         Linked,

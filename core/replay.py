@@ -69,11 +69,8 @@ def _fault(sub_task: SubTask | None, event: Event) -> str:
         return f"{type(event).__name__} after Resolved"
     if not isinstance(event, Woken) and event.state not in _STATES[type(event)]:
         return f"{type(event).__name__} as {event.state}"
-    if isinstance(event, Linked):
-        if event.replaces != (sub_task.remote_task_id or None):
-            return "Linked to another remote task than the one it replaces"
-        if event.state is sub_task.state:
-            return ""
+    if isinstance(event, Linked) and event.replaces != (sub_task.remote_task_id or None):
+        return "Linked to another remote task than the one it replaces"
     target_of(sub_task.state, _trigger(event))
     return _question_fault(sub_task, event)
 
