@@ -35,10 +35,13 @@ async def _cancelled(work: Coroutine[Any, Any, Any], when: Callable[[], Any]) ->
         await task
 
 
-async def _read(client: A2AClient, **options: Any) -> None:
+async def _read(
+    client: A2AClient, heard: Callable[[], object] = lambda: None, **options: Any
+) -> None:
+    """Read a stream; `heard` is called at each update."""
     async with client.stream("go", **options) as updates:
         async for _ in updates:
-            pass
+            heard()
 
 
 async def _failing(client: A2AClient) -> None:
@@ -91,10 +94,12 @@ async def test_nothing_is_cancelled_that_was_not_named(binding: Any, how: str) -
 @pytest.mark.parametrize("how", ["cancel", "timeout", "cancel in the body", "fail", "fail closing"])
 async def test_a_stream_that_is_given_up_cancels_its_task(binding: Any, how: str) -> None:
     """G5: so does a stream, whether it is given up while it waits or in the caller's own code."""
+    heard = asyncio.Event()
 
     async def waiting() -> None:
         async with client.stream("go") as updates:
             async for _ in updates:
+                heard.set()
                 await asyncio.Event().wait()
 
     async def closing() -> None:
@@ -102,19 +107,15 @@ async def test_a_stream_that_is_given_up_cancels_its_task(binding: Any, how: str
             async for _ in updates:
                 _fail()
 
-    async def told() -> None:
-        await agent.seen("SendStreamingMessage")
-        await asyncio.sleep(0.2)  # for the first update to come in
-
     async with RawAgent(binding) as agent:
         agent.on("SendStreamingMessage", OPEN)
         client = client_at(agent)
         with only_closed_generators():
             match how:
                 case "cancel":
-                    await _cancelled(_read(client), told)
+                    await _cancelled(_read(client, heard.set), heard.wait)
                 case "cancel in the body":
-                    await _cancelled(waiting(), told)
+                    await _cancelled(waiting(), heard.wait)
                 case "timeout":
                     with pytest.raises(ClientTimeoutError) as caught:
                         await _read(client, timeout=0.5)
