@@ -51,7 +51,9 @@ def ask(
     ca_file: str,
     as_json: bool,
 ) -> None:
-    """Ask the agent at URL (its own, or its card's, which ends in .json).
+    """Ask an agent once, without store or server.
+
+    URL is the agent's own, or its card's, which ends in .json.
 
     Exit status: 0 answered, 1 refused or failed, 2 usage, 3 the agent still waits for an answer.
     """

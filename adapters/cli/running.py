@@ -40,9 +40,9 @@ def serve(config: Path | None, log_level: str, as_json: bool) -> None:
 @json_option
 @refusable
 def demo(as_json: bool) -> None:
-    """See the whole job done against an agent in another process, a crash included.
+    """See the whole job done against an agent in another process.
 
-    Exit status 0 means that every outcome was the right one. With --json only that is printed:
+    There is a crash in the middle. Exit status 0 means that every outcome was the right one. With --json only that is printed:
     {"right": …, "wrong": […]}.
     """
     from ..demo.story import run_demo  # noqa: PLC0415 - it takes long to load

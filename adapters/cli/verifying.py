@@ -18,7 +18,10 @@ __all__ = ["verify"]
 @json_option
 @refusable
 def verify(sub_task_id: str | None, config: Path | None, as_json: bool) -> None:
-    """Walk the record again: was an event altered, removed, moved, or is it illegal?"""
+    """Walk the record again, and say which event is not as it was.
+
+    An event is at fault that was altered, removed or moved, or that is illegal.
+    """
     found = verify_store(load_store(config).url, sub_task_id)
     if as_json:
         print_json(

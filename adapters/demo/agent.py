@@ -30,7 +30,7 @@ from starlette.applications import Starlette
 
 __all__ = ["Caretaker", "card", "main"]
 
-BEAT = 0.4
+BEAT = 0.6
 """Seconds between two steps of the agent's work: long enough to be seen."""
 
 

@@ -57,7 +57,12 @@ class Site:
 
 
 @asynccontextmanager
-async def site(folder: Path, *, server: Mapping[str, Any] | None = None) -> AsyncIterator[Site]:
+async def site(
+    folder: Path,
+    *,
+    server: Mapping[str, Any] | None = None,
+    limits: Mapping[str, Any] | None = None,
+) -> AsyncIterator[Site]:
     """A site whose agent `raw` says what the test tells it to; its files are in `folder`."""
     async with RawAgent(keep_alive=True) as raw:
         listening = socket.create_server(("127.0.0.1", 0))
@@ -67,6 +72,7 @@ async def site(folder: Path, *, server: Mapping[str, Any] | None = None) -> Asyn
             "server": {"port": port, **(server or {})},
             "store": {"url": f"sqlite:///{folder / 'locum.db'}"},
             "standin": QUICK,
+            "limits": dict(limits or {}),
             "agents": [{"id": "raw", "url": raw.url, "follow_interval": "1s"}],
         }
         config.write_text(config_text(sections))

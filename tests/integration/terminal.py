@@ -24,7 +24,17 @@ from locum.adapters.cli import main
 
 from .explicit import in_thread
 
-__all__ = ["LOCUM", "PATIENCE", "Said", "Terminal", "clean_environ", "cli", "ended", "started"]
+__all__ = [
+    "LOCUM",
+    "PATIENCE",
+    "Said",
+    "Terminal",
+    "clean_environ",
+    "cli",
+    "ended",
+    "started",
+    "without_escapes",
+]
 
 LOCUM = (sys.executable, "-m", "locum.adapters.cli")
 PATIENCE = 45
@@ -92,6 +102,11 @@ async def ended(process: asyncio.subprocess.Process, typed: str = "") -> Said:
     return Said(process.returncode, out.decode(), err.decode())
 
 
+def without_escapes(text: str) -> str:
+    """`text` without the sequences that move the cursor and colour what is printed."""
+    return _ESCAPE.sub("", text)
+
+
 class Terminal:
     """A command at a terminal of 80 columns, whose keyboard is a test's. `async with`."""
 
@@ -155,7 +170,7 @@ class Terminal:
     @property
     def text(self) -> str:
         """All that was written, without escape sequences; what was written over is there, too."""
-        return _ESCAPE.sub("", self.raw).replace("\r", "")
+        return without_escapes(self.raw).replace("\r", "")
 
     def type(self, text: str) -> None:
         """Press keys: a line feed is Enter, U+0003 Ctrl-C, U+0004 Ctrl-D."""
