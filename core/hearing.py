@@ -116,7 +116,7 @@ def weigh(
     age = _age(sub_task, report)
     if state.is_terminal:
         return Verdict.DOUBT if age == "older" and not is_judge else Verdict.CHANGE
-    if age == "older":
+    if age == "older" or _is_before_the_reply(sub_task, report):
         return Verdict.STALE
     if state is A2AState.WORKING and sub_task.state is A2AState.WORKING:
         text = status_text(report)
@@ -152,6 +152,12 @@ def _age(sub_task: SubTask, report: RemoteReport) -> Age:
     return "newer" if heard > known else "older"
 
 
+def _is_before_the_reply(sub_task: SubTask, report: RemoteReport) -> bool:
+    """True for what was asked before the open reply was recorded: it cannot tell of its effect."""
+    reply, asked_at = sub_task.reply, report.asked_at
+    return reply is not None and asked_at is not None and asked_at < reply.version
+
+
 def _same_question(
     sub_task: SubTask,
     report: RemoteReport,
@@ -177,10 +183,14 @@ def _may_be_answered(
 
     A newer time proves nothing: some agents stamp each answer with the present.
     """
+    words, _ = question_of(sub_task, report, artifacts)
+    is_same = not words or words == sub_task.asked
+    if age == "level" and is_same:
+        # Some agents give the message of one and the same status another id each time.
+        return True
     if report.message_id and sub_task.asked_id and report.message_id != sub_task.asked_id:
         return False
-    words, _ = question_of(sub_task, report, artifacts)
-    return age == "level" or not words or words == sub_task.asked
+    return age == "level" or is_same
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

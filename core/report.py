@@ -116,6 +116,8 @@ class RemoteReport(Struct, frozen=True, kw_only=True):
     """Message ids in a task's history (and its status message), for I2 and I3."""
     last_said: tuple[Part, ...] = ()
     """The last message of a task's history, when the agent spoke last (D16)."""
+    asked_at: int | None = None
+    """The version of the sub-task when GetTask was called; None for what was not asked for."""
     anomalies: tuple[str, ...] = ()
 
 

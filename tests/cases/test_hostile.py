@@ -10,8 +10,10 @@ import pytest
 from locum.adapters import Harness
 from locum.adapters.ordering import keyed_id
 from locum.core.errors import NotParkedError, SubTaskNotFoundError
-from tests.agents.frames import EOF, EV, M, S, T
+from tests.agents.frames import EOF, EV, NOW, M, S, T
 from tests.agents.raw import RawAgent
+from tests.agents.reply import Reply
+from tests.agents.seen import Seen
 from tests.integration.support import locum, settings_for, until
 
 LATER = "2099-01-01T00:00:00Z"
@@ -150,3 +152,28 @@ async def test_ten_replies_at_once() -> None:
             await until(harness, row.id, "COMPLETED")
             assert not agent.calls("ListTasks")
             assert len(agent.calls("SendStreamingMessage")) == 2
+
+
+@pytest.mark.parametrize("ts", [None, NOW, LATER])
+async def test_a_reply_while_gettask_is_answered(ts: str | None) -> None:
+    """C12: what GetTask was asked before a reply was recorded is no new question after it.
+
+    The agent gives its status message another id each time. The reply was never sent, and the
+    question told twice.
+    """
+    async with RawAgent(push=True) as agent:
+        agent.on("SendStreamingMessage", [EV(T("INPUT_REQUIRED", "which?", ts=ts)), EOF])
+
+        async def asks(seen: Seen, reply: Reply) -> None:
+            await reply.json(T("INPUT_REQUIRED", "which?", ts=ts))
+
+        agent.on("GetTask", asks)
+        async with locum({"a": agent.url}, push=True) as harness:
+            row = await harness.spawn("p", agent="a", goal="count")
+            await until(harness, row.id, "INPUT_REQUIRED")
+            await agent.seen("GetTask")
+            agent.on("SendStreamingMessage", [EV(T("COMPLETED", "done", ts=LATEST)), EOF])
+            await harness.reply(row.id, "red")
+            await until(harness, row.id, "COMPLETED")
+            notes, _ = await harness.notes("p")
+            assert [note.kind for note in notes] == ["question", "ended"]

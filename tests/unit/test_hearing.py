@@ -206,13 +206,13 @@ def test_a_question_in_artifacts_while_parked() -> None:
         ((), 9, "", Verdict.DOUBT),
         ((), None, "", Verdict.DOUBT),
         (("Which row?",), 2, "", Verdict.DOUBT),
+        (("Which hall?",), 2, "q2", Verdict.DOUBT),
         # The next one: by its words, or by its message.
         (("Which row?",), 9, "", Verdict.CHANGE),
         (("Which row?",), 9, "q1", Verdict.CHANGE),
         (("Which row?",), None, "", Verdict.CHANGE),
         (("Which hall?",), 9, "q2", Verdict.CHANGE),
         (("Which hall?",), None, "q2", Verdict.CHANGE),
-        (("Which hall?",), 2, "q2", Verdict.CHANGE),
     ],
 )
 def test_a_question_after_a_reply(
@@ -405,3 +405,21 @@ def test_a_question_that_only_the_history_has() -> None:
     assert question_of(life.sub_task, said, ()) == ("", ())
     (parked,) = life.get(said)
     assert (parked.text, parked.parts) == ("Which hall?", (Part(text="Which hall?"),))
+
+
+def test_what_was_asked_before_the_reply_is_old() -> None:
+    """C12, D14: GetTask's answer from before a reply is no question after it; an end still counts."""
+    life = Life.replied()
+    reply = life.sub_task.reply
+    assert reply is not None
+    asks = task("INPUT_REQUIRED", "And the table?", message_id="another", remote_at=remote(9))
+    ends = task("COMPLETED", remote_at=remote(9))
+    before, after = reply.version - 1, reply.version
+    for report, asked_at, means in (
+        (asks, before, Verdict.STALE),
+        (asks, after, Verdict.CHANGE),
+        (asks, None, Verdict.CHANGE),
+        (ends, before, Verdict.CHANGE),
+    ):
+        said = msgspec.structs.replace(report, asked_at=asked_at)
+        assert verdict(life, said, "get") is means
