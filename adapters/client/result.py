@@ -1,5 +1,6 @@
 """What an operation of the explicit client gives: a result, and a page of them (G9). Only values."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -94,13 +95,19 @@ class A2AResult:
 
 @dataclass(frozen=True, slots=True)
 class A2APage:
-    """One page of an agent's tasks. `next_page_token` is empty on the last one.
+    """One page of an agent's tasks; iterating gives them. `next_page_token` is empty on the last.
 
     `total` is how many the agent says that there are, 0 when it says nothing. `left_out` is how many
     the agent put on the page although they do not fit the filter or exceed the page's size.
     """
 
-    results: tuple[A2AResult, ...]
+    tasks: tuple[A2AResult, ...]
     next_page_token: str = ""
     total: int = 0
     left_out: int = 0
+
+    def __iter__(self) -> Iterator[A2AResult]:
+        return iter(self.tasks)
+
+    def __len__(self) -> int:
+        return len(self.tasks)

@@ -214,7 +214,8 @@ async def test_one_page_of_tasks(binding: Any) -> None:
         page_of = await client.list_tasks(
             context_id="c1", state="WORKING", page_size=3, page_token="first"
         )
-        assert [one.task_id for one in page_of.results] == ["t1", "t3", "t5"]
+        assert [one.task_id for one in page_of.tasks] == ["t1", "t3", "t5"]
+        assert (list(page_of), len(page_of)) == (list(page_of.tasks), 3)
         assert (page_of.next_page_token, page_of.total, page_of.left_out) == ("more", 80, 5)
         (asked,) = agent.calls()
         params = {name: str(asked.params[name]) for name in ("contextId", "status", "pageSize")}
@@ -360,7 +361,7 @@ async def test_with_a_lawful_agent() -> None:
         assert (done.text, done.task_id) == ("the red one", asked.task_id)
         hangs = await client.send("[[ work; hang ]]", wait=False, return_immediately=True)
         listed = await client.list_tasks(context_id=hangs.context_id)
-        assert [one.task_id for one in listed.results] == [hangs.task_id]
+        assert [one.task_id for one in listed.tasks] == [hangs.task_id]
         assert (await client.cancel_task(hangs.task_id)).state == "CANCELED"
         assert (await client.get_task(hangs.task_id)).failed
         answered = await client.send('[[ message "hello" ]]')
