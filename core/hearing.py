@@ -223,9 +223,13 @@ def outcome_of(
         artifacts, is_bare = (*artifacts, said), False
     if state is not A2AState.COMPLETED:
         words = parts_words(report.parts) or report.text
-        text = words or "\n".join(
-            found for artifact in artifacts if (found := parts_words(artifact.parts))
+        text = (
+            ""
+            if words.strip()
+            else "\n".join(
+                found for artifact in artifacts if (found := parts_words(artifact.parts))
+            )
         )
-        return Outcome(state=state, text=text, artifacts=artifacts)
+        return Outcome(state=state, text=text or words, artifacts=artifacts)
     text = artifacts_text(artifacts) or report.text or (last_words if is_bare else "")
     return Outcome(state=state, text=text, artifacts=artifacts)

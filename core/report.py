@@ -127,15 +127,16 @@ def parts_text(parts: Iterable[Part]) -> str:
 
 
 def parts_words(parts: Sequence[Part]) -> str:
-    """The text of the parts; with no text, their data as compact JSON, a line each (D16)."""
+    """The text of the parts; with none but blanks, their data as compact JSON, a line each (D16)."""
     text = parts_text(parts)
-    if text:
+    if text.strip():
         return text
-    return "\n".join(
+    data = (
         json.dumps(part.data, ensure_ascii=False, separators=(",", ":"))
         for part in parts
         if part.data is not UNSET
     )
+    return "\n".join(data) or text
 
 
 def artifacts_text(artifacts: Iterable[Artifact]) -> str:

@@ -203,7 +203,7 @@ def _asks(note: Notification) -> Iterator[str]:
 
 
 def _said(note: Notification) -> str:
-    return "\n".join(words for words in (note.text, note.others) if words)
+    return "\n".join(words for words in (note.text, note.others) if one_line(words))
 
 
 def note_to_json(note: Notification) -> dict[str, Any]:

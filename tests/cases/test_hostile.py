@@ -2,15 +2,19 @@
 
 import asyncio
 import contextlib
+import itertools
+import json
 import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from locum.adapters import Harness
 from locum.adapters.ordering import keyed_id
 from locum.core.errors import NotParkedError, SubTaskNotFoundError
-from tests.agents.frames import EOF, EV, NOW, M, S, T
+from locum.projections import Notification, note_to_json, row_to_json
+from tests.agents.frames import EOF, EV, NOW, A, M, S, T, data_part, text_part
 from tests.agents.raw import RawAgent
 from tests.agents.reply import Reply
 from tests.agents.seen import Seen
@@ -177,3 +181,77 @@ async def test_a_reply_while_gettask_is_answered(ts: str | None) -> None:
             await until(harness, row.id, "COMPLETED")
             notes, _ = await harness.notes("p")
             assert [note.kind for note in notes] == ["question", "ended"]
+
+
+@pytest.mark.parametrize("blank", ["  ", "\n\t", "\u200b"])
+async def test_a_reason_of_blanks_is_none(blank: str) -> None:
+    """E7: blanks are no reason; what an artifact says is, and with nothing at all that is said."""
+    async with RawAgent() as agent:
+        agent.on(
+            "SendStreamingMessage",
+            [EV(T("FAILED", blank)), EOF],
+            [EV(T("FAILED", " ", artifacts=[A("a", "the disk is full")])), EOF],
+        )
+        async with locum({"a": agent.url}) as harness:
+            for _ in range(2):
+                row = await harness.spawn("p", agent="a", goal="count")
+                await until(harness, row.id, "FAILED")
+            (bare, told), _ = await harness.notes("p")
+            assert bare.as_text().endswith("The agent gave no reason.")
+            assert told.text == "the disk is full"
+
+
+async def test_a_question_of_blanks_and_data() -> None:
+    """D16: what is asked in data is told, also beside a text of nothing but blanks."""
+    parts = [text_part("  "), data_part({"colour": ["red", "blue"]})]
+    async with RawAgent() as agent:
+        agent.on("SendStreamingMessage", [EV(T("INPUT_REQUIRED", parts)), EOF])
+        async with locum({"a": agent.url}) as harness:
+            row = await harness.spawn("p", agent="a", goal="count")
+            row = await until(harness, row.id, "INPUT_REQUIRED")
+            assert row.text == '{"colour":["red","blue"]}'
+
+
+async def test_readers_and_rebuilds_while_events_come(tmp_path: Path) -> None:
+    """E3, E5: two readers miss nothing and hear nothing twice over restarts and rebuilds."""
+    store = f"sqlite:///{tmp_path / 'locum.db'}"
+    numbers = itertools.count()
+    heard: tuple[list[Notification], list[Notification]] = ([], [])
+
+    async def read(harness: Harness, into: list[Notification]) -> None:
+        after = into[-1].cursor if into else 0
+        into.extend([note async for note in harness.notifications("p", after=after)])
+
+    async def takes(seen: Seen, reply: Reply) -> None:
+        task = f"n{next(numbers)}"
+        agent.put(T("INPUT_REQUIRED", f"q {task}", id=task))
+        await reply.event(agent.tasks[task])
+        agent.put(T("COMPLETED", f"done {task}", id=task))
+        await reply.eof()
+
+    async with RawAgent() as agent:
+        agent.on("SendStreamingMessage", takes)
+        for _ in range(3):
+            async with locum({"a": agent.url}, store=store) as harness:
+                readers = [asyncio.create_task(read(harness, into)) for into in heard]
+                for _ in range(15):
+                    await harness.spawn("p", agent="a", goal="count")
+                await harness._journal.rebuild()
+            await asyncio.gather(*readers)
+        async with locum({"a": agent.url}, store=store) as harness:
+            for row in await harness.rows("p"):
+                await until(harness, row.id, "COMPLETED", "FAILED")
+            readers = [asyncio.create_task(read(harness, into)) for into in heard]
+            before = await _views(harness)
+            await harness._journal.rebuild()
+            assert await _views(harness) == before
+            notes, _ = await harness.notes("p", limit=1000)
+        await asyncio.gather(*readers)
+        assert heard[0] == heard[1] == notes
+
+
+async def _views(harness: Harness) -> bytes:
+    """All that a parent can see, as bytes."""
+    rows = [row_to_json(row) for row in await harness.rows("p")]
+    notes, _ = await harness.notes("p", limit=1000)
+    return json.dumps([rows, [note_to_json(note) for note in notes]]).encode()
