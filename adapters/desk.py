@@ -368,7 +368,11 @@ class Desk:
             now = asyncio.get_running_loop().time()
             if self._doubt_at is None:
                 self._doubt_at = now
-            confirmed = now - self._doubt_at >= self.pause.first * 0.9
+            # With the very time of the question it is the old one, as far as the agent tells:
+            # a slow agent may still be about to take the reply up.
+            is_same_time = report.remote_at is not None and report.remote_at == sub_task.remote_at
+            wait = self.office.settings.quiet_check if is_same_time else self.pause.first * 0.9
+            confirmed = now - self._doubt_at >= wait
         else:
             self._doubt_at = None
         if verdict is Verdict.TEXT:
