@@ -72,7 +72,8 @@ async def _try_brief(desk: Desk, client: AgentClient) -> bool:
                 return True
             if error.kind == "in_doubt":
                 return False
-            if error.kind == "refused" or loop.time() >= give_up:
+            is_too_late = loop.time() + (error.retry_after or 0.0) >= give_up
+            if error.kind == "refused" or is_too_late:
                 await _fail(desk, error.code, _words(error), "refused", error)
                 return True
             desk.mark_unsent((await desk.load()).message_id)

@@ -51,6 +51,8 @@ class RawAgent(TaskModel):
         self.binding: Binding = binding
         self.host = host
         self.path = path
+        self.port = 0
+        """The port it listens on."""
         self.card: Json = {}
         self.requests: list[Seen] = []
         """Every request seen, in order."""
@@ -68,6 +70,7 @@ class RawAgent(TaskModel):
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accept, self.host, 0, ssl=self._ssl)
+        self.port = int(self._server.sockets[0].getsockname()[1])
         self.card = card_for(self.url, [self.binding], **self._card_options)
         return self
 
@@ -94,11 +97,9 @@ class RawAgent(TaskModel):
         assert self._server is not None
         self._server.close()
 
-    @property
-    def port(self) -> int:
-        """The port it listens on."""
-        assert self._server is not None
-        return int(self._server.sockets[0].getsockname()[1])
+    async def listen_again(self) -> None:
+        """Take new connections again, on the same port."""
+        self._server = await asyncio.start_server(self._accept, self.host, self.port, ssl=self._ssl)
 
     @property
     def url(self) -> str:
