@@ -115,7 +115,11 @@ class Row:
 
 
 async def play(
-    faults: Mapping[str, Script], tell: Callable[[Row], Awaitable[None]], **agent: Any
+    faults: Mapping[str, Script],
+    tell: Callable[[Row], Awaitable[None]],
+    *,
+    send_timeout: str = "2s",
+    **agent: Any,
 ) -> None:
     """Tell the same story of each row in each binding; every row that failed is named."""
     bindings: tuple[Binding, ...] = ("JSONRPC", "HTTP+JSON")
@@ -130,7 +134,7 @@ async def play(
         ]
         tables = {f"a{i}": {"url": one.url, **agent} for i, one in enumerate(agents)}
         harness = await stack.enter_async_context(
-            locum(tables, standin={"send_timeout": "2s", "retry_first": "200ms"})
+            locum(tables, standin={"send_timeout": send_timeout, "retry_first": "200ms"})
         )
         stories = (
             tell(Row(harness, one, f"a{i}", fault))
@@ -177,7 +181,7 @@ async def test_a_brief_that_was_not_read() -> None:
         assert not row.agent.calls("ListTasks")
         await row.ends(key)
 
-    await play(TRANSIENT, tell)
+    await play(TRANSIENT, tell, send_timeout="20s")
 
 
 async def test_a_brief_that_is_never_read() -> None:
