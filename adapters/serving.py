@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 import uvicorn
+from msgspec.structs import replace
 
 from locum.core.errors import ServerError
 
@@ -91,6 +92,9 @@ async def serve(settings: Settings, *, on_listening: OnListening | None = None) 
     for sign in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(sign, ending)
     with _bind(settings.server.host, settings.server.port) as listening:
+        host, port = listening.getsockname()[:2]
+        # With port 0 the system has chosen one, which `self` has to know.
+        settings = replace(settings, server=replace(settings.server, port=port))
         async with Harness(settings) as harness:
             app = harness.asgi_app()
 
@@ -105,11 +109,11 @@ async def serve(settings: Settings, *, on_listening: OnListening | None = None) 
                 log_config=None,
                 access_log=False,
                 server_header=False,
+                proxy_headers=False,  # anybody can write X-Forwarded-For (D5)
                 http=guarded_http(settings.limits),
                 timeout_graceful_shutdown=seconds,
             )
             ending.server = _Server(config, stop)
-            host, port = listening.getsockname()[:2]
             url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
             logger.info("locum serves %s", url)
             if on_listening is not None:

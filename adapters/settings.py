@@ -64,10 +64,16 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     def own_url(self) -> str:
         """`base_url`, or where this machine itself reaches the server (A9).
 
-        With port 0 there is none to tell: BadUrlError.
+        Raises ConfigError with port 0, which tells none; `serve` knows by then which it is.
         """
         if self.base_url:
             return self.base_url
+        if not self.port:
+            raise ConfigError(
+                "server.port",
+                found="0 without server.base_url, so that nobody can tell where `self` is reached",
+                accepted="a port from 1 to 65535; or server.base_url (A9)",
+            )
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104 - compared with, not bound to
         return str(Origin.at(host, self.port))
 
@@ -138,6 +144,8 @@ class LimitSettings(Struct, frozen=True, kw_only=True):
     """Headers of one message."""
     error_limit: Annotated[int, Size()] = 256 * 1024
     """Bytes that are read of an agent's answer that is an error; the rest is cut off."""
+    value_limit: Annotated[int, Whole(1000, 100_000_000)] = 100_000
+    """JSON values in one server-sent event or JSON answer of an agent's (J3, J4)."""
     card_limit: Annotated[int, Size()] = 1024**2
     card_timeout: Annotated[float, Duration()] = 10.0
     """Seconds in which a card is fetched, from the name's resolution to its last byte (A2)."""

@@ -1,6 +1,7 @@
 """Commands that run something: `serve`, `demo`, `rebuild`. Each loads what it runs when it is run."""
 
 import asyncio
+import sys
 from pathlib import Path
 
 import rich_click as click
@@ -27,11 +28,14 @@ def serve(config: Path | None, log_level: str, as_json: bool) -> None:
 
     With --json, one line on standard output says where it listens: {"url": …}.
     """
+    settings = load_settings(config)
     from ..serving import log_to_stderr, run  # noqa: PLC0415 - it takes long to load
 
     log_to_stderr(log_level.upper())
+    # The executor of `self` may be a module beside the configuration (A9).
+    sys.path.append(str(Path.cwd()))
     run(
-        load_settings(config),
+        settings,
         on_listening=lambda url: print_json({"url": url}, indent=None) if as_json else None,
     )
 

@@ -6,7 +6,7 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -37,9 +37,16 @@ class Process:
         if self._process.returncode is not None:
             lines = self._log.read_text(errors="replace").strip().splitlines()
             raise ServerError(
-                f"{self._what} has ended. The last that it said: {[*lines, 'nothing'][-1]}",
+                f"{self._what} has ended. The last that it said: {['nothing', *lines][-1]}",
                 code="server.demo",
             )
+
+    async def look(self, seconds: float) -> None:
+        """The same, but wait for so long whether it ends."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._process.wait()
+        self.check()
 
     async def kill(self) -> None:
         """SIGKILL, as a power cut would."""

@@ -17,7 +17,7 @@ from rich.console import Console
 from locum.core.errors import ServerError
 
 from ..cli.server import Server
-from .processes import AGENT, agent_running, free_port, locum_running, until_ready
+from .processes import AGENT, Process, agent_running, free_port, locum_running, until_ready
 from .screen import Screen
 from .work import AFTER_CRASH, WORK, Work, wrong_in_events, wrong_in_notes, wrong_in_row
 
@@ -85,6 +85,7 @@ class _Story:
             async with locum_running(self._config) as locum, self._api() as api:
                 with screen.waiting("both are starting"):
                     await until_ready(self._base_url, agent, locum)
+                    await _accepted(api, agent)
                 screen.say(f"agent  {agent_url}  (pid {agent.pid}, a2a-sdk)")
                 screen.say(f"locum  {self._base_url}  (pid {locum.pid}, SQLite)")
                 screen.begin()
@@ -108,9 +109,12 @@ class _Story:
     async def _five(self, api: Server) -> None:
         self._screen.head("Five pieces of work, as their rows change")
         with self._screen.rows():
-            async with asyncio.TaskGroup() as group:
-                for work in WORK:
-                    group.create_task(self._hand_out(api, work))
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for work in WORK:
+                        group.create_task(self._hand_out(api, work))
+            except ExceptionGroup as errors:
+                raise errors.exceptions[0] from errors
 
     async def _hand_out(self, api: Server, work: Work) -> None:
         row = handed = await api.post(
@@ -187,6 +191,14 @@ class _Story:
             '[limits]\ncard_timeout = "60s"\n'
             f'[[agents]]\nid = "caretaker"\nurl = "{agent_url}"\nfollow_interval = "1s"\n'
         )
+
+
+async def _accepted(api: Server, agent: Process) -> None:
+    """Return when locum takes the agent. Raises ServerError when it does not."""
+    (listed,) = (await api.get("/v1/agents"))["agents"]
+    if listed["state"] != "accepted":
+        await agent.look(2)
+        raise ServerError(f"The agent is refused: {listed['reason']}", code="server.demo")
 
 
 async def _changes(api: Server, row: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:

@@ -176,10 +176,10 @@ class Terminal:
         """Press keys: a line feed is Enter, U+0003 Ctrl-C, U+0004 Ctrl-D."""
         os.write(self._master, text.encode())
 
-    async def shows(self, wanted: str, count: int = 1) -> None:
+    async def shows(self, wanted: str, count: int = 1, *, patience: float = PATIENCE) -> None:
         """Wait until the text holds `wanted`, so many times. Raises AssertionError."""
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(patience):
                 while self.text.count(wanted) < count:
                     self._changed.clear()
                     await self._changed.wait()

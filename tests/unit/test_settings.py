@@ -291,3 +291,13 @@ def test_the_store_alone_can_be_read(tmp_path: Path) -> None:
     file.write_text("[store]\npath = 1\n")
     with pytest.raises(ConfigError, match=r"store\.path"):
         StoreSettings.load(file, {})
+
+
+def test_where_self_is_reached() -> None:
+    """A9: at base_url, else at the port on this machine; with port 0 there is nothing to tell."""
+    server = {"host": "0.0.0.0", "port": 8421, "api_token": "t"}
+    assert Settings.from_mapping({"server": server}).server.own_url == "http://127.0.0.1:8421"
+    server["base_url"] = "https://locum.example/"
+    assert Settings.from_mapping({"server": server}).server.own_url == "https://locum.example"
+    with pytest.raises(ConfigError, match=r"server\.port: found 0 without server\.base_url"):
+        _ = Settings.from_mapping({"server": {"port": 0}}).server.own_url
