@@ -49,7 +49,9 @@ State = Annotated[
 Unresolved = Annotated[
     bool | None, QueryParameter(description="Only rows that are not (or are) terminal.")
 ]
-After = Annotated[int, QueryParameter(ge=0, description="The cursor of the last one seen.")]
+After = Annotated[
+    int, QueryParameter(ge=0, le=2**63 - 1, description="The cursor of the last one seen.")
+]
 Wait = Annotated[str, QueryParameter(enum=list(_WAITS), description="Until when the answer waits.")]
 WaitTimeout = Annotated[
     float, QueryParameter(ge=0, le=300, description="Seconds; then the row as it is.")

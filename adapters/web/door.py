@@ -24,6 +24,7 @@ Area = Literal["open", "a2a", "api"]
 
 _OPEN = frozenset({"/healthz", "/readyz"})
 _PUSH = "/a2a/push"
+_FORWARDED = frozenset({b"forwarded", b"x-forwarded-for", b"x-real-ip"})
 _A2A = frozenset({"/.well-known/agent-card.json", "/a2a", "/a2a/rest"})
 
 
@@ -101,7 +102,7 @@ class Door:
 
     def _check_sender(self, scope: Scope, headers: Mapping[bytes, list[bytes]]) -> None:
         if self._token is None:
-            if not _is_local(scope):
+            if not _is_local(scope) or _is_forwarded(scope):
                 raise RequestError(
                     "Without server.api_token only this machine may call; set one.",
                     code="request.not_local",
@@ -129,6 +130,11 @@ def _text(value: bytes) -> str:
         return value.decode()
     except UnicodeDecodeError:
         return value.decode("latin-1")
+
+
+def _is_forwarded(scope: Scope) -> bool:
+    """True for what a proxy hands on: it is near, and whom it speaks for may be anywhere."""
+    return any(name in _FORWARDED for name, _ in scope["headers"])
 
 
 def _is_local(scope: Scope) -> bool:

@@ -41,6 +41,7 @@ async def served(
         lifespan="off",
         log_config=None,
         access_log=False,
+        proxy_headers=False,
         timeout_graceful_shutdown=2,
     )
     server = uvicorn.Server(config)
