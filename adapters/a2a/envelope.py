@@ -25,7 +25,8 @@ __all__ = ["Envelope", "brief_message", "brief_text", "reply_message", "to_value
 Envelope: TypeAlias = Literal["none", "brief", "full"]
 """Which task envelope goes with a brief: none, the one for other agents, the one for `self`."""
 
-_DEPTH_LIMIT = 64
+_DEPTH_LIMIT = 32
+"""protobuf reads 100 levels of messages, and an object in data takes three of them."""
 _INDENT = "\n  "
 
 
