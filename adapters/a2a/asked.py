@@ -5,9 +5,10 @@ Reads the request; changes nothing but the spelling of a task id in a URL (K3).
 
 import base64
 import binascii
+import json
 import re
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Iterable, Iterator
+from functools import cached_property, partial
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -15,7 +16,9 @@ import httpx
 import msgspec
 
 from .faults import MalformedError
+from .json_text import NotJsonError, dumped, read_json
 from .notes import CallNotes
+from .redaction import masked
 from .words import one_line, redacted, words_of
 
 __all__ = ["Asked", "error_body", "malformed", "rest_url"]
@@ -38,6 +41,9 @@ _OPEN_QUERY: Final = frozenset(
     }
 )
 _SHORTEST_SECRET: Final = 4
+_SHORTEST_QUOTED: Final = 8
+_FOR_HTML: Final = re.compile(r"[\"&'+<>`]")
+_ESCAPES: Final = (r"\u{:04x}", r"\u{:04X}")
 _WORDS: Final = 300
 
 
@@ -72,15 +78,25 @@ class Asked:
     def without_secrets(self, error: dict[str, Any]) -> dict[str, Any]:
         """The agent's error, with whatever it quotes of our credentials masked (G8, P10)."""
         secrets = self._secrets
-        data = error.get("data")
-        if data is not None and secrets:
-            text = msgspec.json.encode(data, order="sorted").decode()
-            data = msgspec.json.decode(redacted(text, secrets))
         return {
             "code": error.get("code"),
             "message": redacted(str(error.get("message") or ""), secrets),
-            "data": data,
+            "data": masked(error.get("data"), secrets),
         }
+
+    def veiled(self, body: bytes, odd: list[str]) -> bytes:
+        """The JSON of a result, with whatever it quotes of our credentials masked (G8).
+
+        A credential that is quoted is rare: the body is only read when one is found in its bytes.
+        """
+        if not any(spelling in body for spelling in self._spellings):
+            return body
+        try:
+            value, met = read_json(body)
+        except NotJsonError:
+            return body  # it answers nothing, and its words are masked where they are kept
+        odd += [*met, "json.secret_quoted"]
+        return dumped(masked(value, self._quotable))
 
     def masked(self, text: str) -> str:
         """The agent's text, with whatever it quotes of our credentials masked (G8)."""
@@ -92,11 +108,18 @@ class Asked:
 
     @cached_property
     def _secrets(self) -> tuple[str, ...]:
-        found = {secret for secret in self._sent_secrets() if len(secret) >= _SHORTEST_SECRET}
-        # The longest first, so that no secret hides the rest of another.
-        return tuple(sorted(found, key=len, reverse=True))
+        return _masks((*self._credentials(), *self._push_tokens()), _SHORTEST_SECRET)
 
-    def _sent_secrets(self) -> Iterator[str]:
+    @cached_property
+    def _quotable(self) -> tuple[str, ...]:
+        """The secrets that are looked for in results: those too long to be words by chance."""
+        return _masks(self._credentials(), _SHORTEST_QUOTED)
+
+    @cached_property
+    def _spellings(self) -> tuple[bytes, ...]:
+        return tuple({text.encode() for one in self._quotable for text in _spellings(one)})
+
+    def _credentials(self) -> Iterator[str]:
         for name, value in self._request.headers.items():
             if name.lower() not in _OPEN_HEADERS:
                 yield value
@@ -104,6 +127,8 @@ class Asked:
         for name, value in self._request.url.params.items():
             if name not in _OPEN_QUERY:
                 yield value
+
+    def _push_tokens(self) -> Iterator[str]:
         inline = self.params.get("configuration")
         for holder in (self.params, inline if isinstance(inline, dict) else {}):
             config = holder.get("taskPushNotificationConfig", holder)
@@ -112,6 +137,24 @@ class Asked:
                 authentication = config.get("authentication")
                 if isinstance(authentication, dict):
                     yield str(authentication.get("credentials") or "")
+
+
+def _masks(secrets: Iterable[str], shortest: int) -> tuple[str, ...]:
+    """The secrets and what they are in a URL, the longest first: none hides the rest of another."""
+    long = {secret for secret in secrets if len(secret) >= shortest}
+    long |= {quote(secret, safe=safe) for secret in long for safe in ("", "/")}
+    return tuple(sorted(long, key=len, reverse=True))
+
+
+def _spellings(secret: str) -> Iterator[str]:
+    """How writers of JSON spell a text: with `/`, or with what HTML could trip over, escaped."""
+    written = json.dumps(secret)[1:-1]
+    yield from (written, written.replace("/", r"\/"))
+    yield from (_FOR_HTML.sub(partial(_escaped, escape), secret) for escape in _ESCAPES)
+
+
+def _escaped(escape: str, sign: re.Match[str]) -> str:
+    return escape.format(ord(sign[0]))
 
 
 def _inside(value: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ import httpx
 from .answers import NoResultError, enveloped, error_in, result_in
 from .asked import Asked, malformed
 from .faults import TooLargeError
-from .json_text import NotJsonError, as_line, dumped, read_json, reencoded
+from .json_text import NotJsonError, as_line, dumped, is_crowded, read_json, reencoded
 from .notes import CallNotes, WireLimits
 from .repair import Json, mend_frame
 from .shapes import TERMINAL_STATES, look
@@ -107,6 +107,8 @@ class Framer:
         data = event.data.strip()
         if not data:
             return None
+        self._check_values("an event", data)
+        data = self._asked.veiled(data, odd)
         is_error = event.name == b"error"
         if not is_error:
             seen = look(data, _METHOD, rpc=self._asked.rpc)
@@ -120,7 +122,9 @@ class Framer:
             value, met = read_json(data)
         except NotJsonError:
             if is_error:
-                self._fail({"message": one_line(data.decode("utf-8", "replace"), _ERROR_WORDS)})
+                # Masked before it is cut: no secret in halves.
+                said = self._asked.masked(data.decode("utf-8", "replace"))
+                self._fail({"message": one_line(said, _ERROR_WORDS)})
             odd.append("sse.not_json" if event.finished else "sse.cut_event")
             return None
         frame = self._mended(value, met, is_error=is_error)
@@ -162,10 +166,13 @@ class Framer:
 
     def _one_answer(self, body: bytes) -> Iterator[bytes]:
         odd: list[str] = []
+        self._check_values("the answer", body)
+        body = self._asked.veiled(body, odd)
         try:
-            value, odd = read_json(body)
+            value, met = read_json(body)
         except NotJsonError:
             self._refuse_words()
+        odd += met
         frame = self._mended(value, odd, is_error=False)
         self._notes.note(odd)
         if frame is None:
@@ -173,6 +180,10 @@ class Framer:
         self._notes.note(["http.json_for_stream"])
         self.over = True
         yield frame
+
+    def _check_values(self, what: str, data: bytes) -> None:
+        if is_crowded(data, self._limits.value_limit):
+            raise TooLargeError(what, self._limits.value_limit, "values")
 
     def _refuse_words(self) -> Never:
         raise malformed(bytes(self._body), self._notes, self._asked)

@@ -24,6 +24,7 @@ def wire_limits(settings: Settings) -> WireLimits:
     limits = settings.limits
     return WireLimits(
         event_limit=settings.standin.event_limit,
+        value_limit=limits.value_limit,
         card_limit=limits.card_limit,
         error_limit=limits.error_limit,
         header_limit=limits.header_limit,

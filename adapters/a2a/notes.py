@@ -108,6 +108,8 @@ class WireLimits:
 
     event_limit: int = 16 << 20
     """One server-sent event or one JSON answer."""
+    value_limit: int = 100_000
+    """Values in one server-sent event or one JSON answer: objects, lists and what is in them."""
     card_limit: int = 1 << 20
     """One agent card."""
     error_limit: int = 256 << 10

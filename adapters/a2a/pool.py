@@ -107,12 +107,12 @@ class Pool(httpx.AsyncBaseTransport):
             if notes is not None and not notes.sent:
                 _raise_unsent(fault)
             _raise_for(fault, self._limits)
-        phrase = (response.reason or "").encode("latin-1", "replace")
+        # Its reason phrase is left out: httpx would log it, and the agent may quote a key in it (G8).
         return httpx.Response(
             response.status,
             headers=list(response.raw_headers),
             stream=_Body(response, self._limits),
-            extensions={"http_version": b"HTTP/1.1", "reason_phrase": phrase},
+            extensions={"http_version": b"HTTP/1.1"},
         )
 
     async def aclose(self) -> None:

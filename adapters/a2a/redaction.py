@@ -1,12 +1,13 @@
-"""An error without the secret that the call carried, should the agent have quoted it (G8, P10)."""
+"""What an agent said without the secrets that it was sent, should it have quoted them (G8, P10)."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from locum.core.errors import RemoteCallError
 
 from .words import redacted
 
-__all__ = ["without_secret"]
+__all__ = ["masked", "without_secret"]
 
 
 def without_secret(error: RemoteCallError, secret: str) -> RemoteCallError:
@@ -17,20 +18,21 @@ def without_secret(error: RemoteCallError, secret: str) -> RemoteCallError:
         kind=error.kind,
         method=error.method,
         status=error.status,
-        agent_code=_masked(error.detail.get("agent_code"), secret),
+        agent_code=masked(error.detail.get("agent_code"), (secret,)),
         retry_after=error.retry_after,
-        data=_masked(error.detail.get("data"), secret),
+        data=masked(error.detail.get("data"), (secret,)),
         anomalies=error.anomalies,
     )
 
 
-def _masked(value: Any, secret: str) -> Any:
+def masked(value: Any, secrets: Iterable[str]) -> Any:
+    """The JSON value, every secret masked in its texts and names. Numbers are left alone."""
     match value:
         case str():
-            return redacted(value, (secret,))
+            return redacted(value, secrets)
         case dict():
-            return {_masked(name, secret): _masked(item, secret) for name, item in value.items()}
+            return {redacted(name, secrets): masked(item, secrets) for name, item in value.items()}
         case list():
-            return [_masked(item, secret) for item in value]
+            return [masked(item, secrets) for item in value]
         case _:
             return value

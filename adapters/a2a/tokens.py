@@ -64,13 +64,21 @@ class TokenClient:
         return answer
 
     async def post(
-        self, url: str, form: Mapping[str, str], headers: Mapping[str, str]
+        self, url: str, form: Mapping[str, str], headers: Mapping[str, str], secret: Secret
     ) -> tuple[int, dict[str, Any]]:
-        """The status and JSON object that the endpoint answers. Raises RemoteCallError."""
-        return await self._exchange("POST", url, form, headers)
+        """The status and JSON object that the endpoint answers. Raises RemoteCallError.
+
+        `secret` is what the form or the headers hold, and no error may.
+        """
+        return await self._exchange("POST", url, form, headers, secret)
 
     async def _exchange(
-        self, verb: str, url: str, form: Mapping[str, str], headers: Mapping[str, str]
+        self,
+        verb: str,
+        url: str,
+        form: Mapping[str, str],
+        headers: Mapping[str, str],
+        secret: Secret | None = None,
     ) -> tuple[int, dict[str, Any]]:
         self._check(url)
         try:
@@ -92,7 +100,7 @@ class TokenClient:
                     body += chunk
                     if len(body) > _LIMIT:
                         raise _failed(url, f"answered more than {_LIMIT} bytes", kind="refused")
-                return response.status_code, _read(url, response, body)
+                return response.status_code, _read(url, response, body, secret)
         except TimeoutError:
             raise _failed(url, f"did not answer within {self.timeout:g} s") from None
         except httpx.HTTPError as error:
@@ -215,7 +223,7 @@ class TokenSource:
         else:
             pair = f"{quote_plus(self._client_id)}:{quote_plus(self._client_secret.reveal())}"
             headers["Authorization"] = "Basic " + base64.b64encode(pair.encode()).decode()
-        return await self._client.post(url, form, headers)
+        return await self._client.post(url, form, headers, self._client_secret)
 
     async def _discover(self) -> str:
         where = self._issuer.rstrip("/") + "/.well-known/openid-configuration"
@@ -242,11 +250,13 @@ class TokenSource:
         return url
 
 
-def _read(url: str, response: httpx.Response, body: bytes) -> dict[str, Any]:
+def _read(url: str, response: httpx.Response, body: bytes, secret: Secret | None) -> dict[str, Any]:
     status = response.status_code
     if 300 <= status < 400:
         target = response.headers.get("location", "")
-        raise _failed(url, f"redirects to {_target(target)}, which is not followed", kind="refused")
+        raise _failed(
+            url, f"redirects to {_target(target, secret)}, which is not followed", kind="refused"
+        )
     if response.headers.get("content-encoding", "identity").lower() != "identity":
         raise _failed(url, "answered compressed although not asked to", kind="refused")
     try:
@@ -260,7 +270,9 @@ def _read(url: str, response: httpx.Response, body: bytes) -> dict[str, Any]:
     return {}
 
 
-def _target(location: str) -> str:
+def _target(location: str, secret: Secret | None) -> str:
+    if secret and secret.reveal().lower() in location.lower():
+        return "an address that quotes what was sent"
     try:
         return str(Origin.of(location))
     except BadUrlError:

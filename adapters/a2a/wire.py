@@ -14,9 +14,9 @@ from .answers import NOTHING, NoResultError, enveloped, error_in, mend_answer, r
 from .asked import Asked, error_body, malformed, rest_url
 from .bodies import EventStream, declared_kind, read_answer, read_body
 from .budget import Budget, Place
-from .faults import RedirectRefusedError, error_for
+from .faults import RedirectRefusedError, TooLargeError, error_for
 from .framer import Framer
-from .json_text import NotJsonError, dumped, read_json
+from .json_text import NotJsonError, dumped, is_crowded, read_json
 from .notes import CALL, CallNotes, WireLimits
 from .pool import Pool
 from .shapes import look
@@ -116,6 +116,8 @@ class WireTransport(httpx.AsyncBaseTransport):
             return _response(response, body, dropped=_DROPPED - {"content-type"})
         if response.status_code >= 400 or named_error:
             return _refused(response, body, asked, notes)
+        if is_crowded(body, self._limits.value_limit):
+            raise TooLargeError("the answer", self._limits.value_limit, "values")
         if kind == "sse":
             notes.note(["http.stream_for_call"])
         return _answered(response, body, asked, notes)
@@ -241,6 +243,9 @@ def _answered(
 ) -> httpx.Response:
     """The result, mended where it has to be."""
     is_card = notes.method == "AgentCard"
+    quoted: list[str] = []
+    body = asked.veiled(body, quoted)
+    notes.note(quoted)
     if (is_card and not body.strip()) or look(body, notes.method, rpc=asked.rpc) is not None:
         return _response(response, body)
     odd: list[str] = []
