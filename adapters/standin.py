@@ -59,11 +59,11 @@ async def _do(desk: Desk, action: Action) -> None:
         case Send(look_first=look_first):
             await deliver_brief(desk, look_first=look_first)
         case SendReply(look_first=look_first):
-            await deliver_reply(desk, look_first=look_first)
+            await _answering(desk, action, deliver_reply(desk, look_first=look_first))
         case Follow():
-            await _answering(desk, follow(desk))
+            await _answering(desk, action, follow(desk))
         case Poll():
-            await _answering(desk, poll(desk))
+            await _answering(desk, action, poll(desk))
         case AwaitPush():
             await look(desk)
         case RegisterPush():
@@ -113,15 +113,19 @@ async def _is_wanted(desk: Desk, action: Action) -> bool:
             return action == wanted
 
 
-async def _answering(desk: Desk, watch: Coroutine[Any, Any, None]) -> None:
-    """Watch, and answer whoever rings meanwhile; the watch goes on beside it (D3)."""
-    async with _running(watch) as task:
+async def _answering(
+    desk: Desk, action: SendReply | Follow | Poll, work: Coroutine[Any, Any, None]
+) -> None:
+    """Do the work, and answer whoever rings meanwhile; the work goes on beside it (D3)."""
+    is_reply = isinstance(action, SendReply)
+    wanted = SendReply if is_reply else Follow | Poll
+    async with _running(work) as task:
         while not task.done():
             async with _running(desk.doorbell.wait()) as bell:
                 await asyncio.wait({task, bell}, return_when=asyncio.FIRST_COMPLETED)
             if desk.doorbell.is_set():
-                await look(desk)
-                if not isinstance(_next(desk, await desk.load()), Follow | Poll):
+                await look(desk, only_ends=is_reply)
+                if not isinstance(_next(desk, await desk.load()), wanted):
                     return
         task.result()
 

@@ -10,6 +10,7 @@ from locum.core.errors import RemoteCallError
 from locum.core.events import Cause
 from locum.core.hearing import heard_state
 from locum.core.policy import Follow, Poll, next_action
+from locum.core.report import RemoteReport
 from locum.core.times import seconds_between
 
 from .a2a.reports import Heard
@@ -43,10 +44,12 @@ async def poll(desk: Desk) -> None:
         await _pause(desk, desk.pause.steady() if desk.client else desk.pause.step())
 
 
-async def look(desk: Desk) -> None:
+async def look(desk: Desk, *, only_ends: bool = False) -> None:
     """One look at the task because somebody rang, or because it was time (D3, D4).
 
-    While GetTask does not show what a push claimed, it is asked again after 1, 2 and 4 seconds (`push_recheck`).
+    While GetTask does not show what a push claimed, it is asked again after 1, 2 and 4 seconds
+    (`push_recheck`). With `only_ends` a reply is on its way: until the agent has it, nothing but
+    an end is news.
     """
     desk.doorbell.clear()
     claims, desk.claims = desk.claims, []
@@ -55,14 +58,20 @@ async def look(desk: Desk) -> None:
     claimed = claims[-1].state if claims else None
     for pause in (*desk.office.settings.push_recheck, None):
         report = await desk.ask()
-        if report is not None:
+        if report is not None and not (only_ends and not _is_end(report)):
             await desk.judge(report, cause)
         sub_task = await desk.load()
         if claimed is None or pause is None or sub_task.is_resolved or desk.claims:
             return
+        if only_ends and not claimed.is_terminal:
+            return
         if report is not None and heard_state(sub_task, report) in (claimed, None):
             return
         await asyncio.sleep(pause)
+
+
+def _is_end(report: RemoteReport) -> bool:
+    return report.state is not None and report.state.is_terminal
 
 
 async def _stays(desk: Desk, kind: type[Follow] | type[Poll]) -> bool:

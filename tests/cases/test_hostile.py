@@ -255,3 +255,27 @@ async def _views(harness: Harness) -> bytes:
     rows = [row_to_json(row) for row in await harness.rows("p")]
     notes, _ = await harness.notes("p", limit=1000)
     return json.dumps([rows, [note_to_json(note) for note in notes]]).encode()
+
+
+async def test_a_push_while_a_reply_waits_for_a_day() -> None:
+    """D3: a push is heeded while a reply cannot be delivered; an end counts, the question waits."""
+    async with RawAgent(push=True) as agent:
+        _parks(agent)
+        async with locum({"a": agent.url}, push=True) as harness:
+            row = await harness.spawn("p", agent="a", goal="count")
+            await until(harness, row.id, "INPUT_REQUIRED")
+            await agent.seen("GetTask")
+            agent.on("SendStreamingMessage", (429, {"retry-after": "86400"}, b"busy"))
+            await harness.reply(row.id, "red")
+            await agent.seen("SendStreamingMessage", 2)
+            token, looks = agent.push_configs[-1]["token"], len(agent.calls("GetTask"))
+            agent.task = T("INPUT_REQUIRED", "which?", ts=LATEST)
+            await agent.push(agent.task, token=token)
+            await agent.seen("GetTask", looks + 1)
+            assert (await harness.sub_task(row.id)).state == "WORKING"
+            agent.task = T("COMPLETED", "done", ts=LATEST)
+            await agent.push(agent.task, token=token)
+            row = await until(harness, row.id, "COMPLETED")
+            assert row.text == "done"
+            notes, _ = await harness.notes("p")
+            assert [note.kind for note in notes] == ["question", "ended"]
