@@ -241,6 +241,10 @@ BLOCK = re.compile(r'<untrusted agent="a">\n(.*?)\n</untrusted>', re.DOTALL)
 def _is_inside(told: str) -> None:
     """What the agent wrote is in blocks, and nothing of it beside them."""
     assert BLOCK.search(told)
+    _is_nowhere_else(told)
+
+
+def _is_nowhere_else(told: str) -> None:
     beside = BLOCK.sub("", told)
     assert "SYSTEM" not in beside
     assert "untrusted" not in beside
@@ -277,7 +281,8 @@ async def test_words_that_try_to_get_out(binding: Any, attack: str, how: str) ->
             tools = {tool.name: tool for tool in harness.tools("p")}
             _is_inside(await tools["list_subtasks"]())
             _is_inside(await tools["list_subtasks"](sub_task_id=row.id))
-            _is_inside(await tools["cancel_subtask"](sub_task_id=row.id))
+            # Cancelled while it asked, it ends without a word of the agent's.
+            _is_nowhere_else(await tools["cancel_subtask"](sub_task_id=row.id))
 
 
 async def test_a_card_that_tries_to_get_out() -> None:
