@@ -13,6 +13,7 @@ from .repair import Json, mend_frame, mend_task, payload_of, with_known_names
 __all__ = ["NOTHING", "NoResultError", "enveloped", "error_in", "mend_answer", "result_in"]
 
 _ERROR_INFO: Final = "google.rpc.ErrorInfo"
+_NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
 _PROBLEM: Final = re.compile(r"[^a-z0-9]+")
 
 
@@ -53,7 +54,7 @@ def error_in(value: Any, *, failed: bool, rpc: bool) -> Json | None:
 def _error(error: Json, *, rpc: bool) -> Json:
     data = error.get("data") if rpc else error.get("details", error.get("data"))
     code = error.get("code")
-    if isinstance(code, str) and code.lstrip("-").isdecimal():
+    if isinstance(code, str) and _NUMBER.fullmatch(code):
         code = int(code)
     if isinstance(code, bool) or not isinstance(code, int | str):
         code = None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from a2a.types.a2a_pb2 import AgentCard, AgentInterface
 from google.protobuf.json_format import MessageToDict
 from packaging.specifiers import SpecifierSet
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from locum.core.errors import CardError, UnsupportedExtensionError
 
@@ -156,7 +156,7 @@ def choose_interface(card: AgentCard, bindings: Collection[Binding] = BINDINGS) 
 def _major(interface: AgentInterface) -> int | None:
     try:
         return Version(interface.protocol_version).major
-    except InvalidVersion:
+    except ValueError:  # InvalidVersion, or a number of more digits than Python reads
         return None
 
 
@@ -249,7 +249,7 @@ def _check_version(card: AgentCard, wanted: str) -> None:
         return
     try:
         met = SpecifierSet(wanted).contains(Version(card.version), prereleases=True)
-    except InvalidVersion:
+    except ValueError:  # InvalidVersion, or a number of more digits than Python reads
         met = False
     if not met:
         raise CardError(

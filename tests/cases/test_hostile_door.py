@@ -18,9 +18,10 @@ from tests.agents.frames import EOF, ERR, EV, A, Binding, S, T
 from tests.agents.raw import RawAgent
 from tests.agents.reply import Reply
 from tests.agents.seen import Seen
+from tests.integration.credentialed import JSON, http_for, oauth2
 from tests.integration.credentialed import SECRET as TOKEN_SECRET
-from tests.integration.credentialed import http_for, oauth2
 from tests.integration.front import Front, front
+from tests.integration.registries import refused, registry, with_interface
 from tests.integration.support import QUICK, locum, until
 
 SECRET = "s3cr3t/0f+the=client"
@@ -136,7 +137,7 @@ async def test_a_card_that_quotes(caplog: pytest.LogCaptureFixture) -> None:
                 "description": f"{said} for work",
                 "skills": [{"id": "s", "name": said}],
             }
-            await reply.respond(200, {"content-type": "application/json"}, json.dumps(quoting))
+            await reply.respond(200, JSON, json.dumps(quoting))
 
         agent.on("AgentCard", card)
         async with _faced(agent, auth=AUTHS["bearer"]) as face:
@@ -146,6 +147,20 @@ async def test_a_card_that_quotes(caplog: pytest.LogCaptureFixture) -> None:
         async with _faced(agent, auth=AUTHS["bearer"]) as face:
             shown += await _shown(face)
     assert SECRET not in shown + caplog.text
+
+
+async def test_versions_of_thousands_of_digits(caplog: pytest.LogCaptureFixture) -> None:
+    """A4: versions that are too long for a number are refused as what they are, and not logged as
+    a failure of ours.
+    """
+    digits = "1" * 5000
+    async with RawAgent(version=digits) as agent:
+        async with registry({"id": "a", "url": agent.url, "version": ">=1"}) as entered:
+            assert refused(entered)[0] == "card.version_mismatch"
+        agent.card = with_interface(agent.card, protocolVersion=digits)
+        async with registry({"id": "a", "url": agent.url}) as entered:
+            assert refused(entered)[0] == "card.no_interface"
+    assert "Traceback" not in caplog.text
 
 
 async def test_a_key_of_digits_in_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,6 +175,18 @@ async def test_a_key_of_digits_in_an_error(monkeypatch: pytest.MonkeyPatch) -> N
             row = await harness.spawn("p", agent="a", goal="count")
             row = await until(harness, row.id, "FAILED")
             assert "no such key" in row.text
+
+
+@pytest.mark.parametrize("code", ["--5", "9" * 5000, "-", "٣²", "1e9", " 7"])
+async def test_an_error_with_a_code_that_is_no_number(code: str) -> None:
+    """K4: an odd code keeps nobody from hearing the error; the send was taken to be in doubt."""
+    async with RawAgent() as agent:
+        said = {"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": "not today"}}
+        agent.on("SendStreamingMessage", (200, JSON, json.dumps(said)))
+        async with locum({"a": agent.url}) as harness:
+            row = await harness.spawn("p", agent="a", goal="count")
+            row = await until(harness, row.id, "FAILED")
+            assert "not today" in row.text
 
 
 async def test_a_token_endpoint_that_redirects_to_the_secret(
@@ -204,7 +231,7 @@ class _Pulse:
 def _answer(result: bytes) -> Any:
     async def answer(seen: Seen, reply: Reply) -> None:
         head, tail = b'{"jsonrpc":"2.0","id":1,"result":', b"}"
-        await reply.respond(200, {"content-type": "application/json"}, head + result + tail)
+        await reply.respond(200, JSON, head + result + tail)
 
     return answer
 
