@@ -23,6 +23,7 @@ from a2a.server.tasks import (
     BasePushNotificationSender,
     InMemoryPushNotificationConfigStore,
     InMemoryTaskStore,
+    PushNotificationConfigStore,
     TaskUpdater,
 )
 from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Message, Part
@@ -32,10 +33,18 @@ __all__ = ["Caretaker", "card", "main"]
 
 BEAT = 0.6
 """Seconds between two steps of the agent's work: long enough to be seen."""
+PATIENCE = 20
+"""How many beats the porter waits for somebody who wants to be told."""
 
 
 class Caretaker(AgentExecutor):
-    """Looks after a hall: each kind of work ends in another way."""
+    """Looks after a hall: each kind of work ends in another way.
+
+    The porter comes a while after somebody wants to be told of it, or after a longer while.
+    """
+
+    def __init__(self, configs: PushNotificationConfigStore) -> None:
+        self._configs = configs
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         """One turn of a task: from the brief, or from a reply, to the next stop."""
@@ -61,8 +70,9 @@ class Caretaker(AgentExecutor):
                 await update.requires_input(_words(update, "Which colour, red or blue?"))
             case "permit":
                 await update.requires_auth(_words(update, "The porter has to let me in."))
-                await asyncio.sleep(4 * BEAT)
+                await self._wait_for_porter(task.id)
                 await update.start_work(_words(update, "The porter came."))
+                await asyncio.sleep(BEAT)
                 await self._say(update, "The permit is at the door.")
                 await update.complete()
             case "lift":
@@ -79,6 +89,13 @@ class Caretaker(AgentExecutor):
         assert context.task_id is not None, "a task to cancel has an id"
         assert context.context_id is not None, "and a context"
         await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
+
+    async def _wait_for_porter(self, task_id: str) -> None:
+        for _ in range(PATIENCE):
+            if await self._configs.get_info_for_dispatch(task_id):
+                break
+            await asyncio.sleep(BEAT)
+        await asyncio.sleep(4 * BEAT)
 
     async def _count(self, update: TaskUpdater) -> None:
         chunks = ("Row 1: 4 red chairs. ", "Row 2: 5. ", "Together 9.")
@@ -121,12 +138,12 @@ def card(url: str) -> AgentCard:
     )
 
 
-async def _serve(listening: socket.socket, caretaker: AgentExecutor) -> None:
+async def _serve(listening: socket.socket, kind: type[Caretaker]) -> None:
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     configs = InMemoryPushNotificationConfigStore()
     async with httpx.AsyncClient(trust_env=False) as pushes:
         handler = DefaultRequestHandlerV2(
-            caretaker,
+            kind(configs),
             InMemoryTaskStore(),
             card(url),
             push_config_store=configs,
@@ -152,8 +169,8 @@ async def _serve(listening: socket.socket, caretaker: AgentExecutor) -> None:
             await handler.aclose()
 
 
-def main(caretaker: AgentExecutor | None = None) -> None:
-    """Serve until SIGTERM or SIGINT."""
+def main(kind: type[Caretaker] = Caretaker) -> None:
+    """Serve a caretaker until SIGTERM or SIGINT."""
     parser = argparse.ArgumentParser(prog="python -m locum.adapters.demo.agent")
     parser.add_argument("--port", type=int, default=0, help="of loopback; 0 takes a free one")
     parser.add_argument("--fd", type=int, help="a socket that listens already")
@@ -170,7 +187,7 @@ def main(caretaker: AgentExecutor | None = None) -> None:
     except OSError as error:
         parser.exit(1, f"cannot listen on port {options.port}: {error.strerror}\n")
     with listening:
-        asyncio.run(_serve(listening, caretaker or Caretaker()))
+        asyncio.run(_serve(listening, kind))
 
 
 if __name__ == "__main__":

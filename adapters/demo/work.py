@@ -58,8 +58,10 @@ def wrong_in_notes(notes: Iterable[Mapping[str, Any]], names: Mapping[str, str])
 def wrong_in_events(events: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """What is wrong with the permit's record."""
     events = list(events)
-    ended = [event for event in events if event["type"] == "Resolved"]
-    if [event["cause"] for event in ended] != ["push"]:
-        yield "that the permit was there was not heard by push"
-    if not any(event["type"] == "PushRevoked" for event in events):
+    kinds = [event["type"] for event in events]
+    cleared = events[kinds.index("Parked") + 1 :] if "Parked" in kinds else []
+    heard = next((event["cause"] for event in cleared if event["type"] != "Parked"), None)
+    if heard != "push":
+        yield f"that the porter came was heard by {heard}, not by push"
+    if "PushRevoked" not in kinds:
         yield "the permit's push config was not deleted"

@@ -42,7 +42,7 @@ def main() -> None:
     """Run the part that the first argument names."""
     match sys.argv.pop(1):
         case "agent":
-            agent.main(Careless())
+            agent.main(Careless)
         case "absent":
             sys.exit("nobody is at home")
         case "demo":

@@ -24,8 +24,10 @@ TOLD = [
     ("permit", "COMPLETED"),
 ]
 EVENTS = [
+    {"type": "Created", "cause": "parent"},
     {"type": "Parked", "cause": "follow"},
-    {"type": "Resolved", "cause": "push"},
+    {"type": "Woken", "cause": "push"},
+    {"type": "Resolved", "cause": "follow"},
     {"type": "PushRevoked", "cause": "push"},
 ]
 
@@ -64,9 +66,10 @@ def test_what_was_told_otherwise_is_wrong(change: Callable[[Any], Any]) -> None:
 
 
 def test_the_record_has_the_push_and_its_end() -> None:
-    """DEMO, D3, F1: the permit's end was heard by push, and its push config is gone."""
+    """DEMO, D3, F1: that the porter came was heard by push, and the push config is gone."""
     assert list(wrong_in_events(EVENTS)) == []
-    assert list(wrong_in_events(EVENTS[:2])) == ["the permit's push config was not deleted"]
-    heard = [EVENTS[0], {"type": "Resolved", "cause": "poll"}, EVENTS[2]]
-    assert list(wrong_in_events(heard)) == ["that the permit was there was not heard by push"]
+    assert list(wrong_in_events(EVENTS[:-1])) == ["the permit's push config was not deleted"]
+    late = [*EVENTS[:2], EVENTS[3], EVENTS[4]]
+    assert list(wrong_in_events(late)) == ["that the porter came was heard by follow, not by push"]
+    assert len(list(wrong_in_events(EVENTS[:1]))) == 2
     assert len(list(wrong_in_events([]))) == 2
