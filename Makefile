@@ -13,7 +13,7 @@ RUN_TESTS := $(BIN)/python -m pytest
 # Each of two workers takes whole files, so that what a file starts is started once.
 PARALLEL := -n 2 --dist loadfile
 
-.PHONY: help demo test check interop bench fuzz lock clean python
+.PHONY: help demo test check interop bench fuzz fuzz-ci lock clean python
 
 help:
 	@echo "make demo     see locum do its whole job against an agent in another process"
@@ -22,6 +22,8 @@ help:
 	@echo "make interop  run the tests against other implementations of A2A"
 	@echo "make bench    run the benchmarks, one after the other"
 	@echo "make fuzz     run the property tests for much longer, from fresh seeds"
+	@echo "make fuzz-ci  feed the wire 21,000 broken and rewritten streams, the same every time"
+	@echo "make fuzz-ci  run 21,000 examples of broken streams, as CI does"
 	@echo "make lock     bring requirements.lock up to pyproject.toml (UV_ARGS=--upgrade: to today)"
 	@echo "make clean    remove .venv and all that these make"
 
@@ -53,6 +55,17 @@ bench: $(READY)
 
 fuzz: $(READY)
 	$(RUN_TESTS) $(PARALLEL) tests/property --hypothesis-profile=fuzz -o timeout=0
+
+# Three tests of the whole wire, 7,000 examples each; of its parts there are more tests and fewer.
+fuzz-ci: $(READY)
+	LOCUM_FUZZ_EXAMPLES=7000 $(RUN_TESTS) -n 2 tests/property/test_wire_whole.py
+	LOCUM_FUZZ_EXAMPLES=1000 $(RUN_TESTS) -n 2 tests/property/test_wire_fuzz.py
+
+# Splits, truncations and mutations of valid streams: 3 × 7,000 examples, the same ones every time.
+fuzz-ci: $(READY)
+	LOCUM_FUZZ_EXAMPLES=7000 $(RUN_TESTS) -n 2 --dist load -q \
+		-k 'how_a_stream_is_cut or truncated_stream or mutated_stream' \
+		tests/property/test_wire_fuzz.py
 
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --quiet \
 	--custom-compile-command 'make lock' $(UV_ARGS)
