@@ -97,7 +97,8 @@ class Harness:
             self._supervisor = await stack.enter_async_context(Supervisor(office))
             async for slot in self._journal.views.open_slots():
                 self._lookout.expect(slot.id, slot.parent_id)
-                self._supervisor.recover(slot.id, slot.parent_id, slot.agent, slot.deadline)
+                self._supervisor.recover(slot)
+            self._supervisor.take_up()
             stack.callback(self.stop_waiting)
             self._stack = stack.pop_all()
         self.is_open = self.ready = True

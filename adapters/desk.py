@@ -28,6 +28,7 @@ from locum.core.times import to_text
 
 from .a2a.registry import Agent
 from .a2a.remote_agent import AgentClient
+from .bell import Bell
 from .pause import Pause
 from .settings import AgentSettings, StandinSettings
 from .store.journal import Journal
@@ -99,6 +100,7 @@ class Desk:
         "id",
         "known",
         "office",
+        "on_taken_up",
         "parent_id",
         "pause",
         "recovered",
@@ -117,17 +119,19 @@ class Desk:
         self.known = Known()
         self.recovered = False
         """True until the first look after a restart (I1)."""
+        self.on_taken_up: Callable[[], None] | None = None
+        """Called once when a loop after a restart is at what it does from now on."""
         self.task: asyncio.Task[None] | None = None
         """The running loop; None while it waits for a push or a reply."""
-        self.attention = asyncio.Event()
+        self.attention = Bell()
         self.backstop: asyncio.TimerHandle | None = None
         self.deadline: asyncio.TimerHandle | None = None
-        self.doorbell = asyncio.Event()
+        self.doorbell = Bell()
         """Set when a push or the backstop says that it is time for a look (D3, D8)."""
         self.remote_task_id = ""
         self.token_digest: str | None = None
         self.claims: list[Claim] = []
-        self.expected: set[str] = set()
+        self.expected: frozenset[str] = frozenset()
         """Replies that are being recorded: whichever of them is, it has not left yet."""
         self.wish: CancelWish | None = None
         self.artifacts = Artifacts(limit=office.settings.result_limit)
@@ -156,8 +160,14 @@ class Desk:
         self.token_digest = sub_task.token_digest
         reply = sub_task.reply
         if reply is not None and reply.message_id in self.expected:
-            self.expected.discard(reply.message_id)
+            self.expected -= {reply.message_id}
             self.mark_unsent(reply.message_id)
+
+    def taken_up(self) -> None:
+        """It is taken up again after a restart, or waits for something: the next one's turn."""
+        if self.on_taken_up is not None:
+            on_taken_up, self.on_taken_up = self.on_taken_up, None
+            on_taken_up()
 
     def stop(self) -> None:
         """End the loop and the timers."""

@@ -50,6 +50,8 @@ async def work(desk: Desk) -> SubTask:
         if isinstance(action, Rest | AwaitPush) and not desk.doorbell.is_set():
             return sub_task
         logger.debug("sub-task %s: %s", desk.id, action)
+        if isinstance(action, Follow | Poll):
+            desk.taken_up()
         await _perform(desk, action)
 
 

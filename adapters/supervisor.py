@@ -9,7 +9,7 @@ import hashlib
 import hmac
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Self
 
@@ -18,8 +18,11 @@ from locum.core.events import Event, Linked, Parked, PushRevoked, Resolved
 from locum.core.lifecycle import A2AState
 from locum.core.subtask import SubTask
 from locum.core.times import seconds_between
+from locum.projections.tables import Slot
 
 from .desk import CancelWish, Claim, Desk, Office
+from .recovery import Recovery
+from .settings import AgentSettings
 from .standin import work
 
 __all__ = ["Supervisor"]
@@ -39,6 +42,9 @@ class Supervisor:
     def __init__(self, office: Office) -> None:
         self._office = office
         self._desks: dict[str, Desk] = {}
+        self._slots: dict[str, Slot] = {}
+        """What was open when locum stopped, and has no desk yet."""
+        self._recovery = Recovery(places=self._places, start=self._take_up)
         self._stop = asyncio.Event()
         self._ready = asyncio.Event()
         self._group: asyncio.TaskGroup | None = None
@@ -79,7 +85,7 @@ class Supervisor:
 
     def adopt(self, sub_task: SubTask, *, unsent: bool = False) -> Desk:
         """Take a sub-task on that was recorded just now, or that another process left."""
-        desk = self._desks.get(sub_task.id)
+        desk = self.desk(sub_task.id)
         if desk is None:
             desk = Desk(self._office, sub_task.id, sub_task.parent_id, sub_task.agent_id)
             self._desks[sub_task.id] = desk
@@ -96,15 +102,15 @@ class Supervisor:
 
         A loop that runs may see the record before whoever recorded it is told.
         """
-        desk = self._desks.get(sub_task_id)
+        desk = self.desk(sub_task_id)
         if desk is None:
             yield
             return
-        desk.expected.add(message_id)
+        desk.expected |= {message_id}
         try:
             yield
         except LocumError:
-            desk.expected.discard(message_id)
+            desk.expected -= {message_id}
             raise
 
     def cancel(self, sub_task: SubTask, actor: str, reason: str, correlation_id: str) -> None:
@@ -113,20 +119,42 @@ class Supervisor:
         desk.want_cancel(CancelWish(actor, reason, correlation_id))
         self.wake(desk)
 
-    def recover(
-        self, sub_task_id: str, parent_id: str, agent_id: str, deadline: str | None
-    ) -> None:
-        """Take up a sub-task that was open when locum stopped (I1)."""
-        if sub_task_id in self._desks:
+    def recover(self, slot: Slot) -> None:
+        """Take note of a sub-task that was open when locum stopped (I1).
+
+        It has no desk before its turn or before somebody asks for it: there may be very many.
+        """
+        if slot.id in self._desks:
             return
-        desk = Desk(self._office, sub_task_id, parent_id, agent_id)
-        desk.recovered = True
-        self._desks[sub_task_id] = desk
-        self._set_deadline(desk, deadline)
+        self._slots[slot.id] = slot
+        if slot.deadline is not None:
+            self.desk(slot.id)
+        self._recovery.add(slot.id, slot.agent)
+
+    def take_up(self) -> None:
+        """All of them are known: take them up, each when its turn comes."""
+        self._recovery.begin()
+
+    def _places(self, agent_id: str) -> int:
+        # More than can be called at a time would only wait for each other.
+        agent = self._office.agent(agent_id)
+        return (agent.settings if agent else AgentSettings(id=agent_id)).max_calls
+
+    def _take_up(self, sub_task_id: str) -> Desk | None:
+        desk = self.desk(sub_task_id)
+        if desk is None or desk.task is not None or not desk.recovered:
+            return None
         self.wake(desk)
+        return desk
 
     def desk(self, sub_task_id: str) -> Desk | None:
         """The desk of an open sub-task, or None."""
+        slot = self._slots.pop(sub_task_id, None)
+        if slot is not None:
+            desk = Desk(self._office, slot.id, slot.parent_id, slot.agent)
+            desk.recovered = True
+            self._desks[slot.id] = desk
+            self._set_deadline(desk, slot.deadline)
         return self._desks.get(sub_task_id)
 
     def wake(self, desk: Desk) -> None:
@@ -150,7 +178,7 @@ class Supervisor:
 
     def accepts(self, sub_task_id: str, tokens: Sequence[str]) -> bool:
         """True when every one of `tokens` is the sub-task's, and there is one; constant time."""
-        desk = self._desks.get(sub_task_id)
+        desk = self.desk(sub_task_id)
         expected = (desk.token_digest if desk else None) or "0" * 64
         matches = bool(tokens) and desk is not None and desk.token_digest is not None
         for token in tokens:
@@ -169,7 +197,7 @@ class Supervisor:
 
         A body that names no task is taken for the linked one's: its token says so.
         """
-        desk = self._desks.get(sub_task_id)
+        desk = self.desk(sub_task_id)
         if desk is None or desk.token_digest is None:
             return False
         if remote_task_id and remote_task_id != desk.remote_task_id:
@@ -183,7 +211,7 @@ class Supervisor:
     def noted(self, events: Iterable[Event]) -> None:
         """Keep what the doorbell compares with up to date with what was recorded."""
         for event in events:
-            desk = self._desks.get(event.sub_task_id)
+            desk = self.desk(event.sub_task_id)
             if desk is None:
                 continue
             match event:
@@ -199,8 +227,10 @@ class Supervisor:
     # --- loops and timers
 
     async def _stand_in(self, desk: Desk) -> None:
+        loop = asyncio.get_running_loop()
         pause = RESTART_FIRST
         while True:
+            began = loop.time()
             try:
                 sub_task = await work(desk)
             except LocumError as error:
@@ -214,11 +244,17 @@ class Supervisor:
                     continue
                 self._put_down(desk, sub_task)
                 return
-            await asyncio.sleep(pause)
+            if loop.time() - began > RESTART_MOST:
+                pause = RESTART_FIRST
+            # Whoever wants something of it meanwhile, a cancel above all, does not wait as long.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await desk.attention.wait()
             pause = min(pause * 2, RESTART_MOST)
 
     def _put_down(self, desk: Desk, sub_task: SubTask) -> None:
         desk.task = None
+        desk.taken_up()
         if sub_task.is_resolved:
             desk.stop()
             self._desks.pop(desk.id, None)

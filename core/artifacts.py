@@ -28,6 +28,8 @@ class Artifacts:
     is there by then is over the limit, which its end is decided by (J3). A snapshot begins anew.
     """
 
+    __slots__ = ("_closed", "_growing", "_limit", "_size", "_whole")
+
     def __init__(self, *, limit: int | None = None) -> None:
         self._limit = limit
         self._growing: dict[tuple[str, int], _Growing] = {}

@@ -123,7 +123,8 @@ async def asked_and_done_meanwhile(at: Stage) -> Telling:
     await at.agent.seen(SEND)
     yield KILL
     at.agent.complete("12")
-    assert (await at.until("COMPLETED"))["text"] == "12"
+    row = await at.until("COMPLETED")
+    assert row["text"] == "12", (row, await at.events())
     assert len(at.sends()) == 1
     await at.told("ended")
 

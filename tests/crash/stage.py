@@ -200,7 +200,7 @@ async def play(folder: Path, cast: Mapping[str, tuple[Story, Binding]]) -> Outco
             key: {"url": agent.url, **one.table}
             for key, agent, (one, _) in zip(ids, agents, told, strict=True)
         }
-        locum = LocumProcess(folder, tables, standin={"cancel_grace": "8s"})
+        locum = LocumProcess(folder, tables, standin={"cancel_grace": "8s", "send_timeout": "60s"})
         stack.push_async_callback(locum.close)
         await locum.start()
         http = await stack.enter_async_context(
