@@ -2,7 +2,6 @@
 
     python -m tests.integration.careless demo     the story, told at the terminal that it is run in
     python -m tests.integration.careless agent    the agent; more is added by the story
-    python -m tests.integration.careless absent   an agent that ends at once
 
 No tests.
 """
@@ -43,8 +42,6 @@ def main() -> None:
     match sys.argv.pop(1):
         case "agent":
             agent.main(Careless)
-        case "absent":
-            sys.exit("nobody is at home")
         case "demo":
             sys.exit(bool(asyncio.run(run_demo(console(), agent=command("agent")))))
 

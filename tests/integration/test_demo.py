@@ -3,6 +3,7 @@
 import asyncio
 import re
 import signal
+import sys
 from pathlib import Path
 
 import psutil
@@ -77,11 +78,17 @@ async def test_a_wrong_outcome_is_exit_status_1() -> None:
     assert terminal.raw.count("\x1b[2K") > 10
 
 
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM], ids=lambda sign: sign.name)
-async def test_broken_off_it_leaves_nothing_behind(tmp_path: Path, sign: signal.Signals) -> None:
-    """DEMO, D11: ended in the middle, its processes are gone and so is its folder."""
+@pytest.mark.parametrize(
+    "sign, chapter",
+    [(signal.SIGINT, "Five pieces of work"), (signal.SIGTERM, "both are starting")],
+    ids=["SIGINT", "SIGTERM"],
+)
+async def test_broken_off_it_leaves_nothing_behind(
+    tmp_path: Path, sign: signal.Signals, chapter: str
+) -> None:
+    """DEMO, D11: ended at the start or in the middle, its processes and its folder are gone."""
     async with Terminal("demo", TMPDIR=str(tmp_path)) as terminal:
-        await terminal.shows("Five pieces of work", patience=120)
+        await terminal.shows(chapter, patience=120)
         children = psutil.Process(terminal.pid).children(recursive=True)
         assert len(children) == 2
         if sign is signal.SIGINT:
@@ -97,6 +104,7 @@ async def test_broken_off_it_leaves_nothing_behind(tmp_path: Path, sign: signal.
 
 async def test_an_agent_that_does_not_start() -> None:
     """DEMO: an agent that ends at once is told of, with the last that it said."""
+    absent = [sys.executable, "-c", "import sys; sys.exit('nobody is at home')"]
     with pytest.raises(ServerError, match=r"The agent has ended\. .*: nobody is at home") as told:
-        await run_demo(Console(quiet=True), agent=command("absent"))
+        await run_demo(Console(quiet=True), agent=absent)
     assert told.value.code == "server.demo"

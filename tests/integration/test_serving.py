@@ -172,8 +172,6 @@ async def test_the_log(tmp_path: Path) -> None:
         assert re.search(r" WARNING locum\.agents: agent bad is refused: ", said.err)
         assert re.search(r" INFO locum: locum serves http://127\.0\.0\.1:\d+\n", said.err)
         assert len(re.findall("WARNING", said.err)) == 1
-        async with _serving("--config", config, "--log-level", "error") as served:
-            assert (await served.end()).err == ""
 
 
 async def test_an_address_that_is_taken(tmp_path: Path) -> None:
@@ -198,8 +196,7 @@ async def test_no_door_without_a_lock(tmp_path: Path) -> None:
     assert (problem["code"], problem["detail"]["key"]) == ("config.invalid", "server.api_token")
 
 
-@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT], ids=lambda sign: sign.name)
-async def test_it_can_be_ended_while_it_starts(tmp_path: Path, sign: signal.Signals) -> None:
+async def test_it_can_be_ended_while_it_starts(tmp_path: Path) -> None:
     """F4: a start that waits for a slow card ends at once when it is told to."""
     async with RawAgent() as agent:
         agent.on("AgentCard", [HOLD])
@@ -210,7 +207,7 @@ async def test_it_can_be_ended_while_it_starts(tmp_path: Path, sign: signal.Sign
         )
         async with started("serve", "--config", config) as process:
             await agent.seen("AgentCard", timeout=PATIENCE)
-            process.send_signal(sign)
+            process.send_signal(signal.SIGINT)
             said = await ended(process)
         assert said.status == 0
         assert said.err.endswith("locum was ended while it started\n")
@@ -218,14 +215,14 @@ async def test_it_can_be_ended_while_it_starts(tmp_path: Path, sign: signal.Sign
 
 
 async def test_a_port_of_its_own_choice_and_a_public_url(tmp_path: Path) -> None:
-    """D1: with port 0 the system chooses, and pushes come to `base_url`."""
+    """D1: with port 0 the system chooses, and pushes come to `base_url`; B4: the level is obeyed."""
     async with RawAgent(push=True, keep_alive=True) as agent:
         agent.task = T("INPUT_REQUIRED", "Which hall?")
         agents = [{"id": "raw", "url": agent.url}]
         config = _config(
             tmp_path, server={"base_url": "https://locum.example/below"}, agents=agents
         )
-        async with _serving("--config", config) as served:
+        async with _serving("--config", config, "--log-level", "error") as served:
             spawned = await served.http.post(
                 "/v1/parents/p/sub-tasks?wait=settled", json={"agent": "raw", "goal": "g"}
             )
@@ -233,7 +230,8 @@ async def test_a_port_of_its_own_choice_and_a_public_url(tmp_path: Path) -> None
             (seen,) = await agent.seen("CreateTaskPushNotificationConfig", timeout=PATIENCE)
             url = f"https://locum.example/below/a2a/push/{sub_task_id}"
             assert url in json.dumps(seen.params)
-            assert (await served.end()).status == 0
+            said = await served.end()
+            assert (said.status, said.err) == (0, "")
 
 
 EXECUTOR = """
@@ -275,12 +273,12 @@ async def test_an_executor_beside_the_configuration(tmp_path: Path) -> None:
         assert (await served.end()).status == 0
 
 
-@pytest.mark.parametrize("executor", ["hall:Nobody", "nowhere:Hall", "json:dumps"])
-async def test_an_executor_that_is_none(tmp_path: Path, executor: str) -> None:
+async def test_an_executor_that_is_none(tmp_path: Path) -> None:
     """A9: an executor that cannot be had stops the start, in words."""
-    (tmp_path / "hall.py").write_text("")
-    card = {"name": "Hall", "description": "Knows the hall.", "executor": executor}
-    _config(tmp_path, card=card)
+    _config(
+        tmp_path,
+        card={"name": "Hall", "description": "Knows the hall.", "executor": "nowhere:Hall"},
+    )
     async with started("serve", cwd=tmp_path) as process:
         said = await ended(process)
     assert (said.status, said.out) == (1, "")
