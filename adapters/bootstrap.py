@@ -22,8 +22,8 @@ from locum.core.report import Part
 from locum.projections import Notification, SubTaskRow, row_of
 
 from .a2a.registry import Registry
-from .desk import Office
 from .lookout import Lookout
+from .office import Office
 from .ordering import Brief, follows_of, keyed_id, new_id, reply_command, spawn_command
 from .requests import checked_id, checked_line, checked_text
 from .settings import Settings

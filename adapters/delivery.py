@@ -15,7 +15,6 @@ from locum.core.errors import RemoteCallError
 from locum.core.hearing import Verdict, heard_state, weigh
 from locum.core.lifecycle import A2AState
 from locum.core.subtask import SubTask
-from locum.core.times import parse_time
 
 from .a2a.envelope import brief_message, reply_message
 from .a2a.remote_agent import AgentClient
@@ -23,6 +22,7 @@ from .a2a.reports import Heard
 from .desk import Desk
 from .ear import Ear
 from .pump import StreamEndedError, pumped
+from .searching import find_brief, find_reply, hear_found
 
 __all__ = ["deliver_brief", "deliver_reply"]
 
@@ -140,8 +140,7 @@ async def _find(desk: Desk, client: AgentClient, sub_task: SubTask) -> bool:
         why = f"the agent could not be asked for it ({error.code}: {error.message})"
         found = None
     if found is not None:
-        report = desk.take(found.report)
-        await desk.hear(report, source="get", cause="recovery")
+        await hear_found(desk, found, "recovery")
         return False
     if desk.settings.resend == "same-id":
         return True
@@ -161,12 +160,7 @@ async def _look_for(desk: Desk, client: AgentClient, sub_task: SubTask) -> Heard
     pause = desk.retry_pause()
     while True:
         try:
-            return await client.find(
-                sub_task.message_id,
-                since=parse_time(sub_task.created_at),
-                context_id=sub_task.follows.context_id if sub_task.follows else "",
-                participant_id=sub_task.participant_id,
-            )
+            return await find_brief(client, sub_task)
         except RemoteCallError as error:
             is_final = error.kind == "refused" or error.code == "remote.not_listable"
             if is_final or loop.time() >= give_up:
@@ -279,12 +273,7 @@ async def _is_elsewhere(
 ) -> bool:
     """True when the agent moved the reply to another task, and left the old one asking (C13)."""
     try:
-        found = await client.find(
-            message_id,
-            since=parse_time(sub_task.created_at),
-            context_id=sub_task.context_id,
-            participant_id=sub_task.participant_id,
-        )
+        found = await find_reply(client, sub_task, message_id)
     except RemoteCallError as error:
         if error.kind == "transient":
             raise
@@ -292,7 +281,7 @@ async def _is_elsewhere(
         return False
     if found is None:
         return False
-    await desk.hear(desk.take(found.report), source="get", cause="recovery", moved=True)
+    await hear_found(desk, found, "recovery", moved=True)
     return True
 
 

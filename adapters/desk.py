@@ -8,10 +8,7 @@ import asyncio
 import hashlib
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
-from datetime import datetime
-from random import Random
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -20,60 +17,23 @@ from locum.core.commands import Command, Fail, Hear, HearLimits, RefuseReply, Re
 from locum.core.errors import LocumError, RemoteCallError
 from locum.core.events import Cause, Parked, Watch, WatchMode
 from locum.core.hearing import Verdict, status_text, weigh
-from locum.core.lifecycle import A2AState
 from locum.core.policy import Known, Traits
 from locum.core.report import RemoteReport, Source
 from locum.core.subtask import SubTask
-from locum.core.times import to_text
 
-from .a2a.registry import Agent
 from .a2a.remote_agent import AgentClient
 from .bell import Bell
+from .office import CancelWish, Claim, Office
 from .pause import Pause
-from .settings import AgentSettings, StandinSettings
-from .store.journal import Journal
+from .settings import AgentSettings
 from .store.writer import Recorded
 
-__all__ = ["CancelWish", "Claim", "Desk", "Office"]
+__all__ = ["Desk"]
 
 logger = logging.getLogger("locum.standin")
 
 FINAL_FOR_WATCH = frozenset({"remote.unauthorized", "remote.version", "remote.extension"})
 """Refusals of GetTask that will not go away by asking again (S8, C6)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Office:
-    """What all stand-ins of a harness share: the journal, the clock and their sources."""
-
-    journal: Journal
-    settings: StandinSettings
-    base_url: str | None
-    clock: Callable[[], datetime]
-    random: Random
-    agent: Callable[[str], Agent | None]
-    reach: Callable[[str], Awaitable[None]]
-    """Looks at an agent's card again when it cannot be called yet. Raises LocumError."""
-
-    def now(self) -> str:
-        """The time to record."""
-        return to_text(self.clock())
-
-
-@dataclass(frozen=True, slots=True)
-class CancelWish:
-    """Who wants the end of a sub-task, and why."""
-
-    actor: str
-    reason: str
-    correlation_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What a push said had happened. Never applied; only compared with what GetTask says (D4)."""
-
-    state: A2AState | None
 
 
 class Desk:

@@ -11,10 +11,10 @@ from locum.core.lifecycle import A2AState
 from locum.core.policy import CancelRemote
 from locum.core.report import RemoteReport
 from locum.core.subtask import SubTask
-from locum.core.times import parse_time
 
 from .a2a.remote_agent import AgentClient
 from .desk import Desk
+from .searching import find_brief, hear_found
 
 __all__ = ["cancel_remote"]
 
@@ -77,19 +77,13 @@ async def _reached(desk: Desk) -> AgentClient | None:
 async def _find(desk: Desk, client: AgentClient, sub_task: SubTask) -> SubTask:
     """The brief may have arrived: then there is a task to cancel."""
     try:
-        found = await client.find(
-            sub_task.message_id,
-            since=parse_time(sub_task.created_at),
-            context_id=sub_task.follows.context_id if sub_task.follows else "",
-            participant_id=sub_task.participant_id,
-        )
+        found = await find_brief(client, sub_task)
     except RemoteCallError as error:
         logger.info("sub-task %s: could not be looked for (%s)", desk.id, error.code)
         return sub_task
-    if found is None:
-        return sub_task
-    recorded = await desk.hear(desk.take(found.report), source="get", cause="recheck")
-    return recorded.sub_task
+    if found is not None:
+        await hear_found(desk, found, "recheck")
+    return await desk.load()
 
 
 async def _call(

@@ -20,7 +20,8 @@ from locum.core.subtask import SubTask
 from locum.core.times import seconds_between
 from locum.projections.tables import Slot
 
-from .desk import CancelWish, Claim, Desk, Office
+from .desk import Desk
+from .office import CancelWish, Claim, Office
 from .recovery import Recovery
 from .settings import AgentSettings
 from .standin import work

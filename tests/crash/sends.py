@@ -123,10 +123,27 @@ async def asked_and_done_meanwhile(at: Stage) -> Telling:
     await at.agent.seen(SEND)
     yield KILL
     at.agent.complete("12")
-    row = await at.until("COMPLETED")
-    assert row["text"] == "12", (row, await at.events())
+    assert (await at.until("COMPLETED"))["text"] == "12"
     assert len(at.sends()) == 1
     await at.told("ended")
+
+
+@story(STORIES)
+async def asked_and_asking_meanwhile(at: Stage) -> Telling:
+    """I2: the agent took it and asks: its question is told once, and watched."""
+    taking(at)
+    await at.spawn()
+    await at.agent.seen(SEND)
+    at.agent.put(T("INPUT_REQUIRED", "which?", history=at.agent.task["history"]))
+    yield KILL
+    assert (await at.until("INPUT_REQUIRED"))["text"] == "which?"
+    await at.told("question")
+    at.agent.on(SEND)
+    await at.reply()
+    await at.agent.seen(SEND, count=2)
+    at.agent.complete("12")
+    await at.until("COMPLETED")
+    await at.told("question", "ended")
 
 
 @story(STORIES)
