@@ -14,7 +14,7 @@ from ..a2a.interface import Binding
 from ..a2a.registry import Registry
 from .checking import MESSAGE, Reach, check_agents
 from .options import config_option, json_option, load_settings, refusable
-from .output import console, print_json
+from .output import console, print_json, waiting
 from .reaching import credential_tables, reaching_options
 from .show import agent_entries, print_entries
 
@@ -64,8 +64,10 @@ def agents(
 
 
 async def _agents(config: Path | None, *, as_json: bool) -> None:
-    async with Registry(load_settings(config)) as registry:
-        found = registry.agents()
+    settings = load_settings(config)
+    with waiting("fetching the cards"):
+        async with Registry(settings) as registry:
+            found = registry.agents()
     if as_json:
         print_json({"agents": found})
     elif found:

@@ -16,7 +16,7 @@ from .options import (
     refusable,
     server_option,
 )
-from .output import clean, console, print_json
+from .output import clean, console, print_json, waiting
 from .server import Server, segment
 from .show import print_result
 from .waiting import attend
@@ -163,7 +163,8 @@ async def _post(
     path: str, body: dict[str, Any], server: str | None, config: Path | None
 ) -> dict[str, Any]:
     async with Server.of(load_settings(config), server, actor=actor_name()) as api:
-        return await api.post(path, body)
+        with waiting("waiting for the server"):
+            return await api.post(path, body)
 
 
 def _print_row(row: dict[str, Any], *, as_json: bool) -> None:

@@ -7,6 +7,8 @@ which escapes the same characters, so that no agent can drive the terminal.
 import json
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import rich_click as click
@@ -24,6 +26,7 @@ __all__ = [
     "plain",
     "print_json",
     "print_problem",
+    "waiting",
 ]
 
 _JOINERS = "\u200c\u200d"
@@ -59,6 +62,17 @@ def console(*, stderr: bool = False) -> Console:
 def is_live(out: Console) -> bool:
     """True where a line can be written over: a terminal that is not a dumb one."""
     return out.is_terminal and not out.is_dumb_terminal
+
+
+@contextmanager
+def waiting(text: str) -> Iterator[None]:
+    """Something that may take a while is under way; at a terminal a line moves meanwhile."""
+    out = console(stderr=True)
+    if is_live(out):
+        with out.status(text, spinner="dots"):
+            yield
+    else:
+        yield
 
 
 def json_text(value: Any, *, indent: int | None = 2) -> str:

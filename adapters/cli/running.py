@@ -7,7 +7,7 @@ from pathlib import Path
 import rich_click as click
 
 from .options import config_option, json_option, load_settings, load_store, refusable
-from .output import console, print_json
+from .output import console, print_json, waiting
 
 __all__ = ["demo", "rebuild", "serve"]
 
@@ -72,7 +72,9 @@ def rebuild(config: Path | None, as_json: bool) -> None:
 
     A server that runs may go on running.
     """
-    position = asyncio.run(_rebuild(load_store(config).url))
+    url = load_store(config).url
+    with waiting("reading the events"):
+        position = asyncio.run(_rebuild(url))
     if as_json:
         print_json({"position": position})
     else:

@@ -64,6 +64,21 @@ async def test_progress_moves(tmp_path: Path) -> None:
             assert "counting" not in result
 
 
+async def test_a_cancel_is_waited_for(tmp_path: Path) -> None:
+    """F2, CLI: while the agent takes its time with a cancel, something moves."""
+    async with site(tmp_path) as on:
+        on.agent.on("SendStreamingMessage", [EV(T("WORKING", "counting")), HOLD])
+        on.agent.on("CancelTask", [HOLD])
+        sub_task_id = await on.delegate()
+        await on.harness.linked(sub_task_id, timeout=10)
+        async with _at_terminal(on, "cancel", sub_task_id) as terminal:
+            await terminal.shows("waiting for the server", 3)
+            assert await terminal.ends() == 0
+            last = terminal.raw.rpartition("\x1b[2K")[2]
+            assert f"{sub_task_id} CANCELED" in last
+            assert "waiting" not in last
+
+
 async def test_what_was_typed_before_is_no_answer(tmp_path: Path) -> None:
     """C12: keys that were pressed before the question was there do not answer it."""
     async with site(tmp_path) as on:
