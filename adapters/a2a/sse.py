@@ -134,8 +134,9 @@ def sniff(head: bytes, declared: Kind) -> Kind | None:
 
     The bytes count more than the content type, which agents leave out or get wrong (K1).
     """
+    is_cut_mark = head in (_BOM[:1], _BOM[:2])
     head = head.removeprefix(_BOM).lstrip(_BLANK)
-    if not head:
+    if not head or is_cut_mark:
         return "sse" if declared == "sse" else None
     if head[:1] in (b"{", b"["):
         return "json"
