@@ -90,12 +90,13 @@ def row_entries(rows: Iterable[Mapping[str, Any]]) -> Iterator[Entry]:
     """Sub-tasks: state, id, agent and name; what the agent said."""
     rows = list(rows)
     agent_width = _width((row["agent"] for row in rows), 20)
+    name_width = _width((row["name"] for row in rows), 30)
     for row in rows:
         head = _columns(
             (state_text(row["state"]), STATE_WIDTH),
             (Text(row["id"]), 0),
             (plain(row["agent"], LINE), agent_width),
-            (plain(row["name"], LINE), 0),
+            (plain(row["name"], LINE), name_width),
         )
         yield Entry(head, plain(row["text"], LINE))
 

@@ -54,7 +54,7 @@ async def test_progress_moves(tmp_path: Path) -> None:
     async with site(tmp_path) as on:
         on.agent.on("SendStreamingMessage", [EV(T("WORKING", "counting")), HOLD])
         async with _at_terminal(on, "delegate", "raw", "Count", "--wait") as terminal:
-            await terminal.shows("Count  WORKING  counting", 3)
+            await terminal.shows("Count  WORKING  counting", 8)
             assert len(set(re.findall(r"(\S) Count  WORKING", terminal.text))) > 1
             on.agent.complete("nine chairs")
             assert await terminal.ends() == 0
