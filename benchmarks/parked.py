@@ -162,7 +162,7 @@ def run_locum(pipe: Connection, store: str, agent_url: str) -> None:
         async with Harness(settings) as harness:
             ready = time.perf_counter() - began
             pipe.send(ready)
-            while any(task.get_name().startswith("locum-st-") for task in asyncio.all_tasks()):
+            while any(t.get_name().startswith("locum-st-") for t in asyncio.all_tasks()):  # noqa: ASYNC110 - tasks of others: nothing to await
                 await asyncio.sleep(0.5)
             quiet = time.perf_counter() - began
             gc.collect()
