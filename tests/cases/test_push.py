@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from locum.projections import row_to_json
-from tests.agents.frames import EOF, ERR, EV, HOLD, WAIT, A, M, S, T
+from tests.agents.frames import EOF, ERR, EV, HOLD, RST, WAIT, A, M, S, T
 from tests.agents.raw import RawAgent
+from tests.agents.reply import Reply
+from tests.agents.seen import Seen
 from tests.integration.support import kinds, locum, until
 
 both = pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
@@ -114,6 +116,26 @@ async def test_a_watch_that_stands_is_kept(binding: Any, tmp_path: Path) -> None
             await agent.seen("GetTask", count=before + 1, timeout=10)
             assert len(agent.calls("CreateTaskPushNotificationConfig")) == 1
             assert await kinds(harness, sub_task_id) == ["Created", "Linked", "Parked"]
+
+
+@both
+async def test_a_registration_in_doubt_leaves_nothing(binding: Any) -> None:
+    """F1: the agent took the config and did not say so: the task is followed, and the config gone."""
+
+    async def create(seen: Seen, reply: Reply) -> None:
+        agent.push_configs.append(dict(seen.params))
+        await reply.play([RST])
+
+    async with RawAgent(binding, push=True) as agent:
+        _parks(agent)
+        agent.on("CreateTaskPushNotificationConfig", create)
+        async with locum({"a": agent.url}, push=True) as harness:
+            row = await harness.spawn("p", agent="a", goal="count")
+            await agent.seen("SubscribeToTask", timeout=5)
+            assert not agent.push_configs
+            revoked = [e for e in await harness.events(row.id) if e["type"] == "PushRevoked"]
+            assert [e["outcome"] for e in revoked] == ["refused"]
+            assert (await harness.sub_task(row.id)).watch == "follow"
 
 
 @both

@@ -268,6 +268,8 @@ async def test_many_are_taken_up_a_few_at_a_time(store: Path) -> None:
         agents = {"inventory": {"url": agent.url, "max_calls": 4}, "other": other.url}
         async with life(store, agents) as harness:
             await agent.seen("ListTaskPushNotificationConfigs", count=4)
+            loops = [t for t in asyncio.all_tasks() if t.get_name().startswith("locum-s")]
+            assert len(loops) <= 4 + 4 + 2, "they are not begun all at once"
             # While they wait, another agent's work goes on, and so does new work.
             await other.seen("SubscribeToTask")
             row = await harness.spawn("p2", agent="other", goal="count")

@@ -105,8 +105,10 @@ async def test_a_stop_with_much_under_way(tmp_path: Path, sign: signal.Signals) 
         # Somebody sends a request and never finishes it.
         reader, writer = await asyncio.open_connection("127.0.0.1", locum.port)
         writer.write(b"POST /v1/parents/p/sub-tasks HTTP/1.1\r\nhost: 127.0.0.1\r\n")
-        writer.write(b"content-type: application/json\r\ncontent-length: 100\r\n\r\n{")
-        await writer.drain()
+        writer.write(b"content-type: application/json\r\ncontent-length: 100\r\n")
+        writer.write(b"expect: 100-continue\r\n\r\n")
+        assert b" 100 " in await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"{")
         before = logged(locum.store)
 
         locum.send(sign)
