@@ -272,7 +272,9 @@ async def test_words_that_try_to_get_out(binding: Any, attack: str, how: str) ->
     }
     async with RawAgent(binding) as agent:
         agent.on(SEND, script[how])
-        agent.task = T("INPUT_REQUIRED", attack, ts=LATER)
+        # GetTask asks the same: another question would be another note.
+        asked = data_part({attack: attack}) if how == "data" else attack
+        agent.task = T("INPUT_REQUIRED", asked, ts=LATER)
         async with locum({"a": agent.url}) as harness:
             row = await harness.spawn("p", agent="a", goal="count")
             row = await harness.settled(row.id, timeout=10)
