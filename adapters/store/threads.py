@@ -57,7 +57,8 @@ class Readers:
         """Take no more work, wait for what runs, do `last` and end the threads."""
         self._is_closed = True
         while self._running:
-            await unhurried(asyncio.ensure_future(asyncio.wait(self._running)))
+            # A copy: what runs may end before the wait has begun.
+            await unhurried(asyncio.ensure_future(asyncio.wait(tuple(self._running))))
         loop = asyncio.get_running_loop()
         try:
             await unhurried(loop.run_in_executor(self._pool, last))
