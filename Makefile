@@ -6,6 +6,9 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
+# Without bytecode each of the many processes that the tests start would compile us and our
+# dependencies anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 READY := .venv/ready
