@@ -36,6 +36,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         raise pytest.UsageError("give these parameters an id of their own: " + ", ".join(drifting))
 
 
+def pytest_collection_finish() -> None:
+    """Keep what was only imported out of every later garbage collection."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _nothing_left_by_a_module() -> Iterator[None]:
     """D11: no thread outlives its module's tests, and what they left unclosed is warned of."""

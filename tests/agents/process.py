@@ -17,6 +17,8 @@ from typing import Any
 
 import httpx
 
+from .plain import plain_http
+
 __all__ = ["AgentProcess", "LawfulAgent", "lawful_agent"]
 
 _ROOT = Path(__file__).parents[2]
@@ -104,7 +106,7 @@ class LawfulAgent(AgentProcess):
     async def start(self) -> None:
         """Start the process and wait until it can be called. Raises RuntimeError."""
         await super().start()
-        self._http = httpx.AsyncClient(base_url=self.url, trust_env=False, timeout=60)
+        self._http = plain_http(base_url=self.url, timeout=60)
 
     async def restart(self) -> None:
         """Start it again on the same port, after `stop` or `kill`; it remembers by its store."""

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import httpx
 from a2a.client import Client, ClientConfig, create_client
 from a2a.types.a2a_pb2 import (
     Message,
@@ -15,6 +14,7 @@ from a2a.types.a2a_pb2 import (
 )
 
 from .frames import Binding
+from .plain import plain_http
 
 __all__ = ["plain_client", "send_request", "states"]
 
@@ -29,7 +29,7 @@ async def plain_client(
 ) -> AsyncIterator[Client]:
     """A client of the agent at `url` in one binding; its connections are closed at the end."""
     sent = {"A2A-Version": "1.0"} | (headers or {})
-    async with httpx.AsyncClient(headers=sent, trust_env=False, timeout=30) as http:
+    async with plain_http(headers=sent, timeout=30) as http:
         config = ClientConfig(
             httpx_client=http, streaming=streaming, supported_protocol_bindings=[binding]
         )

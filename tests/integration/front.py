@@ -15,6 +15,7 @@ from locum.adapters.bootstrap import Harness
 from locum.adapters.settings import LimitSettings, Settings
 from locum.adapters.web.app import WebApp, build_app
 from locum.adapters.web.guarded_http import guarded_http
+from tests.agents.plain import plain_http
 
 __all__ = ["Front", "front", "raw_answer", "served"]
 
@@ -76,7 +77,7 @@ async def front(
         async with Harness(settings, executor=executor) as harness:
             app = build_app(harness, keep_alive=keep_alive)
             headers = {"Authorization": f"Bearer {token}"} if token else {}
-            client = httpx.AsyncClient(base_url=url, headers=headers, trust_env=False, timeout=30)
+            client = plain_http(base_url=url, headers=headers, timeout=30)
             async with served(app, listening, settings.limits), client:
                 yield Front(harness, app, url, client)
 

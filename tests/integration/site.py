@@ -7,10 +7,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
-
 from locum.adapters.bootstrap import Harness
 from locum.adapters.settings import Settings
+from tests.agents.plain import plain_http
 from tests.agents.raw import RawAgent
 from tests.crash.process import config_text
 
@@ -29,7 +28,7 @@ class Site:
         self.harness = harness
         self.config = config
         self.port = port
-        self.http = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False)
+        self.http = plain_http(base_url=f"http://127.0.0.1:{port}")
         """Calls the server."""
         self._serving = AsyncExitStack()
 

@@ -7,7 +7,6 @@ import logging
 import socket
 from collections.abc import AsyncIterator
 
-import httpx
 import pytest
 from a2a.client import Client, ClientConfig, create_client
 from a2a.client.errors import A2AClientError
@@ -39,6 +38,7 @@ from a2a.utils.errors import A2AError
 from locum.adapters.a2a.recent_tasks import RecentTasks
 from locum.adapters.a2a.self_agent import SelfAgent
 from locum.adapters.settings import Settings
+from tests.agents.plain import plain_http
 
 from .front import front, raw_answer, served
 
@@ -105,7 +105,7 @@ async def asked(
 ) -> AsyncIterator[Served]:
     """The SDK's own client for one binding of the `self` that is served at `url`."""
     headers = {"A2A-Version": "1.0"}
-    async with httpx.AsyncClient(headers=headers, trust_env=False, timeout=20) as http:
+    async with plain_http(headers=headers, timeout=20) as http:
         config = ClientConfig(
             httpx_client=http, streaming=streaming, supported_protocol_bindings=[binding]
         )

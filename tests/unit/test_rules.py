@@ -3,6 +3,7 @@
 import ast
 import re
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ def _rules() -> set[str]:
     return set(re.findall(r"^\| ([A-K]\d{1,2}) \|", listed, re.MULTILINE))
 
 
+@cache
 def _named() -> dict[str, set[str]]:
     """The rule id that each test's docstring begins with, and where it stands."""
     named: dict[str, set[str]] = defaultdict(set)
@@ -28,16 +30,13 @@ def _named() -> dict[str, set[str]]:
     return named
 
 
-NAMED = _named()
-
-
 @pytest.mark.parametrize("rule", sorted(_rules(), key=lambda id_: (id_[0], int(id_[1:]))))
 def test_every_rule_has_a_test(rule: str) -> None:
     """H1: a promise that no test names is not kept for long."""
-    assert NAMED[rule], f"no test's docstring begins with {rule}"
+    assert _named()[rule], f"no test's docstring begins with {rule}"
 
 
 def test_no_test_names_a_rule_that_there_is_not() -> None:
     """H1: a docstring that begins with an id names a rule of the list."""
-    unknown = {rule: sorted(where) for rule, where in NAMED.items() if rule not in _rules()}
+    unknown = {rule: sorted(where) for rule, where in _named().items() if rule not in _rules()}
     assert not unknown
