@@ -35,6 +35,8 @@ logger = logging.getLogger("locum.standin")
 FINAL_FOR_WATCH = frozenset({"remote.unauthorized", "remote.version", "remote.extension"})
 """Refusals of GetTask that will not go away by asking again (S8, C6)."""
 
+_NOBODY: frozenset[str] = frozenset()
+
 
 class Desk:
     """One sub-task's desk. Lives as long as the sub-task is open in this process."""
@@ -90,8 +92,8 @@ class Desk:
         """Set when a push or the backstop says that it is time for a look (D3, D8)."""
         self.remote_task_id = ""
         self.token_digest: str | None = None
-        self.claims: list[Claim] = []
-        self.expected: frozenset[str] = frozenset()
+        self.claims: tuple[Claim, ...] = ()
+        self.expected = _NOBODY
         """Replies that are being recorded: whichever of them is, it has not left yet."""
         self.wish: CancelWish | None = None
         self.artifacts = Artifacts(limit=office.settings.result_limit)

@@ -7,6 +7,7 @@ go, and everything else would wait behind them. It starts loops; what they do is
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from contextvars import copy_context
 
 from .desk import Desk
 
@@ -38,6 +39,7 @@ class Recovery:
         self._places = places
         self._start = start
         self._lines: dict[str, _Line] = {}
+        self._context = copy_context()
 
     def add(self, sub_task_id: str, agent_id: str) -> None:
         """Take this one up when its turn comes."""
@@ -61,4 +63,5 @@ class Recovery:
 
     def _next(self, line: _Line) -> None:
         line.busy -= 1
-        self._advance(line)
+        # The next one must not live in the context of the one before, nor keep it alive.
+        asyncio.get_running_loop().call_soon(self._advance, line, context=self._context)

@@ -8,8 +8,9 @@ import asyncio
 import hashlib
 import hmac
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import copy_context
 from types import TracebackType
 from typing import Self
 
@@ -50,6 +51,7 @@ class Supervisor:
         self._ready = asyncio.Event()
         self._group: asyncio.TaskGroup | None = None
         self._main: asyncio.Task[None] | None = None
+        self._context = copy_context()
         self.failures = 0
         """How often a loop met an error that it could not turn into a record."""
 
@@ -203,8 +205,7 @@ class Supervisor:
             return False
         if remote_task_id and remote_task_id != desk.remote_task_id:
             return False
-        desk.claims.append(Claim(state))
-        del desk.claims[:-CLAIMS_KEPT]
+        desk.claims = (*desk.claims, Claim(state))[-CLAIMS_KEPT:]
         desk.notice(anomalies)
         self._look(desk)
         return True
@@ -261,19 +262,22 @@ class Supervisor:
             self._desks.pop(desk.id, None)
             return
         if sub_task.watch is not None and sub_task.watch.mode == "push":
-            loop = asyncio.get_running_loop()
             spread = self._office.random.uniform(0.9, 1.0)
             standin = self._office.settings
             # A change that was heard but may not be recorded yet is looked at again soon (D15).
             wait = standin.flip_interval if desk.held else standin.push_backstop
-            desk.backstop = loop.call_later(wait * spread, self._look, desk)
+            desk.backstop = self._later(wait * spread, self._look, desk)
+
+    def _later(self, wait: float, do: Callable[..., None], *about: object) -> asyncio.TimerHandle:
+        # Not in the context of who sets the timer: it would keep that call's notes and trace alive.
+        loop = asyncio.get_running_loop()
+        return loop.call_later(wait, do, *about, context=self._context)
 
     def _set_deadline(self, desk: Desk, deadline: str | None) -> None:
         if deadline is None:
             return
         left = max(seconds_between(self._office.now(), deadline), 0.0)
-        loop = asyncio.get_running_loop()
-        desk.deadline = loop.call_later(left + 0.001, self._due, desk, deadline)
+        desk.deadline = self._later(left + 0.001, self._due, desk, deadline)
 
     def _due(self, desk: Desk, deadline: str) -> None:
         """The deadline has come, unless the clock is behind the loop's: then a little later."""

@@ -52,7 +52,7 @@ async def look(desk: Desk, *, only_ends: bool = False) -> None:
     an end is news.
     """
     desk.doorbell.clear()
-    claims, desk.claims = desk.claims, []
+    claims, desk.claims = desk.claims, ()
     cause: Cause = "push" if claims else "recovery" if desk.recovered else "recheck"
     desk.recovered = False
     claimed = claims[-1].state if claims else None

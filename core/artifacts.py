@@ -19,6 +19,8 @@ COST = 64
 """Bytes that each part and artifact past the first FREE counts besides what it carries, so that a
 million empty ones are over a limit too (J3)."""
 
+_NONE: frozenset[str] = frozenset()
+
 
 class Artifacts:
     """Artifacts put together from the reports of one task, in the order they came in (D12).
@@ -33,7 +35,7 @@ class Artifacts:
     def __init__(self, *, limit: int | None = None) -> None:
         self._limit = limit
         self._growing: dict[tuple[str, int], _Growing] = {}
-        self._closed: set[str] = set()
+        self._closed = _NONE
         self._size = 0
         self._whole: tuple[Artifact, ...] | None = ()
 
@@ -59,7 +61,7 @@ class Artifacts:
             if anomaly:
                 anomalies.append(anomaly)
             elif report.last_chunk:
-                self._closed.add(artifact.artifact_id)
+                self._closed |= {artifact.artifact_id}
         return tuple(anomalies)
 
     def _is_over(self, size: int) -> bool:
@@ -96,7 +98,7 @@ class Artifacts:
                 return "artifact.over_limit"
             self._growing[key] = known
         if not append:
-            self._closed.discard(artifact.artifact_id)
+            self._closed -= {artifact.artifact_id}
         self._size += known.size - size_before
         self._whole = None
         return ""

@@ -43,9 +43,11 @@ async def test_a_few_at_a_time() -> None:
     assert list(lines.started) == ["s0", "s1"]
     lines.started["s1"].taken_up()
     lines.started["s1"].taken_up()
+    await asyncio.sleep(0)
     assert list(lines.started) == ["s0", "s1", "s2"]
     for key in ("s0", "s2", "s3", "s4"):
         lines.started[key].taken_up()
+        await asyncio.sleep(0)
     assert len(lines.started) == 5
 
 
@@ -67,6 +69,7 @@ async def test_one_agent_does_not_hold_up_another() -> None:
     lines.recovery.begin()
     assert sorted(lines.started) == ["a0", "a1", "b0", "b1"]
     lines.started["b0"].taken_up()
+    await asyncio.sleep(0)
     assert sorted(lines.started) == ["a0", "a1", "b0", "b1", "b2"]
 
 
