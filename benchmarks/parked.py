@@ -1,10 +1,10 @@
 """What a parked sub-task costs while nothing happens: memory and CPU, and how soon locum is ready.
 
-    python -m benchmarks.parked [--count 10000]
+    python -m benchmarks.parked [--count 15000]
 
 A store with so many sub-tasks that wait for a push is made, and locum started on it in a process of
 its own: each push config is looked for and each task looked at once, and then all is quiet. A second
-start on a store with few of them is what the memory is compared with. The targets are 4 KiB each,
+start on a store with fewer of them is what the memory is compared with. The targets are 4 KiB each,
 no CPU, and to be ready within twice the time that SQLite takes to select their rows.
 """
 
@@ -36,7 +36,8 @@ from locum.core.report import Part, RemoteReport
 
 TARGET = 4.0
 """KiB for each."""
-FEW = 500
+FEW = 5_000
+"""Enough to fill what locum keeps a fixed number of, so that only what each one costs is compared."""
 QUIET = 5.0
 """Seconds over which CPU is looked at when all is quiet."""
 AT = "2026-01-31T12:00:00.000000Z"
@@ -225,5 +226,5 @@ async def main(count: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--count", type=int, default=10_000)
+    parser.add_argument("--count", type=int, default=15_000)
     asyncio.run(main(parser.parse_args().count))
