@@ -7,6 +7,7 @@ It knows no event and no row.
 import itertools
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,9 @@ _CHECKPOINTS: dict[Synchronous, int] = {"FULL": 4000, "NORMAL": 1000}
 """Pages in the write-ahead log at which a commit moves them into the file. Those that write the
 projections come first, so that nobody who waits for an event waits for that too.
 """
+
+_TURN = 0.01
+"""Seconds between two tries to change the journal mode."""
 
 
 class Location(NamedTuple):
@@ -129,9 +133,7 @@ class _Pool(SQLiteConnectionPool):
         )
         try:
             if not self.is_sqlite_memory_mode:
-                (mode,) = made.execute("PRAGMA journal_mode").fetchone()
-                if mode != "wal":
-                    made.execute("PRAGMA journal_mode=WAL")
+                _write_ahead(made, self._busy_timeout)
             made.execute(f"PRAGMA synchronous={self._synchronous}")
             made.execute(f"PRAGMA wal_autocheckpoint={_CHECKPOINTS[self._synchronous]}")
         except BaseException:
@@ -139,6 +141,27 @@ class _Pool(SQLiteConnectionPool):
             raise
         made.row_factory = sqlite3.Row
         return _Connection(made, max_age=self.max_age)
+
+
+def _write_ahead(made: sqlite3.Connection, busy_timeout: float) -> None:
+    """Have the file write ahead, once for good.
+
+    SQLite does not wait for its turn to change that, whatever its timeout is, and several processes
+    may have found the same new file.
+    """
+    until = time.monotonic() + busy_timeout
+    while True:
+        try:
+            (mode,) = made.execute("PRAGMA journal_mode").fetchone()
+            if mode != "wal":
+                made.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            is_busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+            if not is_busy or time.monotonic() >= until:
+                raise
+            time.sleep(_TURN)
+        else:
+            return
 
 
 class Datastore(SQLiteDatastore):

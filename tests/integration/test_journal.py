@@ -4,6 +4,7 @@ import asyncio
 import logging
 import sqlite3
 import threading
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -720,6 +721,18 @@ async def test_many_open_a_new_store_at_once(url: str, path: Path) -> None:
         assert isinstance(outcome, Recorded)
         store.close()
     assert len(logged(path)) == len(stores)
+
+
+def test_a_new_store_is_opened_when_the_other_has_made_it(
+    url: str, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """I4: whoever finds a new file locked by another that is making it waits for its turn."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        monkeypatch.setattr(time, "sleep", lambda _: other.execute("COMMIT"))
+        store = Store(url, busy_timeout=10)
+        store.open(create=True)
+        store.close()
 
 
 async def test_a_store_as_it_should_be_is_opened_without_a_write(url: str, path: Path) -> None:
