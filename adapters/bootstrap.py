@@ -23,13 +23,13 @@ from locum.projections import Notification, SubTaskRow, row_of
 
 from .a2a.registry import Registry
 from .lookout import Lookout
-from .office import Office
 from .ordering import Brief, follows_of, keyed_id, new_id, reply_command, spawn_command
 from .requests import checked_id, checked_line, checked_text
 from .settings import Settings
+from .standin.office import Office
+from .standin.supervisor import Supervisor
 from .store.journal import Journal
 from .store.writer import Recorded
-from .supervisor import Supervisor
 from .tool import Tool
 from .tools import tools_for
 from .web.app import WebApp, build_app
@@ -37,7 +37,7 @@ from .web.app import WebApp, build_app
 if TYPE_CHECKING:
     from a2a.server.agent_execution import AgentExecutor
 
-    from .a2a.self_agent import SelfAgent
+    from .a2a.own.server import SelfAgent
 
 __all__ = ["Harness"]
 
@@ -110,8 +110,8 @@ class Harness:
         if card is None or not (self._executor or card.executor):
             return None
         # The SDK's server is loaded only by those who serve an agent with it.
-        from .a2a.executors import load_executor  # noqa: PLC0415
-        from .a2a.self_agent import SelfAgent  # noqa: PLC0415
+        from .a2a.own.executors import load_executor  # noqa: PLC0415
+        from .a2a.own.server import SelfAgent  # noqa: PLC0415
 
         own_url = self.settings.server.own_url
         executor = self._executor or load_executor(card.executor)

@@ -21,7 +21,7 @@ from locum.core.times import add_seconds, to_text
 from .a2a.agent import Agent
 from .a2a.extensions import TASK_EXTENSION
 from .requests import checked_id, checked_line, checked_parts, checked_text, checked_timeout
-from .settings_agents import SELF
+from .settings.agents import SELF
 
 __all__ = ["Brief", "follows_of", "keyed_id", "new_id", "reply_command", "spawn_command"]
 

@@ -21,8 +21,8 @@ from a2a.client import Client, ClientConfig, create_client
 from a2a.client.card_resolver import parse_agent_card
 from a2a.types.a2a_pb2 import SubscribeToTaskRequest
 
-from locum.adapters.a2a.pool import open_pool
-from locum.adapters.a2a.wire import CALL, CallNotes, WireClient, WireTransport
+from locum.adapters.a2a.wire.pool import open_pool
+from locum.adapters.a2a.wire.transport import CALL, CallNotes, WireClient, WireTransport
 
 TARGET = 1.25
 MESSAGE = {

@@ -10,10 +10,10 @@ from a2a.types.a2a_pb2 import AgentCard
 
 from locum.core.errors import AgentRefusedError
 
-from ..settings_agents import AgentSettings
-from .cards import AcceptedCard
+from ..settings.agents import AgentSettings
+from .calls.remote_agent import AgentClient
+from .cards.accepting import AcceptedCard
 from .interface import Interface
-from .remote_agent import AgentClient
 
 __all__ = ["Agent", "ClientFactory"]
 

@@ -13,17 +13,17 @@ from locum.core.errors import CardError
 from ..settings import LimitSettings
 from .addresses import Reach, Resolve
 from .agent import Agent, ClientFactory
-from .budget import Budget
-from .card_cache import Freshness
-from .card_fetch import FetchedCard, fetch_card
-from .cards import AcceptedCard, accept_card
-from .credentials import Credentials, credentials_for
+from .cards.accepting import AcceptedCard, accept_card
+from .cards.cache import Freshness
+from .cards.fetch import FetchedCard, fetch_card
+from .credentials.placing import Credentials, credentials_for
+from .credentials.tls import tls_context_for
 from .guard import AddressGuard
 from .http import open_http
 from .local_cards import CardFactory, local_card
-from .notes import WireLimits
 from .roster import harmless
-from .tls import tls_context_for
+from .wire.budget import Budget
+from .wire.notes import WireLimits
 
 __all__ = ["CardKeeper"]
 

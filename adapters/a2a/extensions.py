@@ -1,6 +1,6 @@
 """The A2A extensions that locum speaks: their URIs, media type and metadata keys, and nothing else.
 
-What a card advertises is compared with these in cards.py (A3, A7); what goes into a message is
+What a card advertises is compared with these in `cards` (A3, A7); what goes into a message is
 made in envelope.py (C3); what comes back is read in reports.py (D13).
 """
 

@@ -9,12 +9,12 @@ import httpx
 from a2a.utils.constants import PROTOCOL_VERSION_1_0, VERSION_HEADER
 
 from ..settings import Settings
-from .budget import Budget
-from .credential_kinds import QUERY_KEYS
-from .credentials import Credentials
-from .notes import WireLimits
-from .pool import Guard, open_pool
-from .wire import WireClient, WireTransport
+from .credentials.kinds import QUERY_KEYS
+from .credentials.placing import Credentials
+from .wire.budget import Budget
+from .wire.notes import WireLimits
+from .wire.pool import Guard, open_pool
+from .wire.transport import WireClient, WireTransport
 
 __all__ = ["open_http", "wire_limits"]
 

@@ -1,4 +1,4 @@
-"""The one interface of a card that locum talks to (A5); how it is chosen is cards.py's business."""
+"""The one interface of a card that locum talks to (A5); how it is chosen is the business of `cards`."""
 
 from dataclasses import dataclass
 from typing import Literal

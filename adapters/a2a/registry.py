@@ -17,14 +17,14 @@ from typing import Any, Self
 from locum.core.errors import AgentUnknownError
 
 from ..settings import Settings
-from ..settings_agents import SELF, AgentSettings
+from ..settings.agents import SELF, AgentSettings
 from .addresses import Resolve, resolve
 from .agent import Agent, ClientFactory
+from .calls.remote_agent import AgentClient
 from .card_keeper import CardKeeper
 from .http import wire_limits
 from .local_cards import CardFactory, register_local
-from .own_card import own_card
-from .remote_agent import AgentClient
+from .own.card import own_card
 from .roster import roster_of
 
 __all__ = ["Agent", "ClientFactory", "Registry"]

@@ -2,7 +2,7 @@
 
 Nothing is dropped on the way: a part keeps its media type, file name and metadata, whole numbers in
 data stay whole (R9), and what is odd is named as an anomaly (K2). Whether a report is news is the
-core's business, whether it is about the right task remote_agent.py's.
+core's business, whether it is about the right task `calls`'.
 """
 
 import base64
@@ -33,7 +33,7 @@ from locum.core.lifecycle import A2AState
 from locum.core.report import Artifact, Part, RemoteReport, parts_text
 
 from .extensions import STATUS_METADATA_KEY
-from .shapes import EXACT_KEY
+from .wire.shapes import EXACT_KEY
 
 __all__ = [
     "Heard",

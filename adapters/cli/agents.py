@@ -9,7 +9,7 @@ from pathlib import Path
 
 import rich_click as click
 
-from ..a2a.cards import BINDINGS
+from ..a2a.cards.accepting import BINDINGS
 from ..a2a.interface import Binding
 from ..a2a.registry import Registry
 from .checking import MESSAGE, Reach, check_agents

@@ -1,6 +1,6 @@
 """`locum agents --check`: what the check of an agent found, in lines that fit 80 columns, or as JSON.
 
-`adapters/a2a/checkup.py` does the checking; here is decided which agent is meant, and how it reads.
+`adapters/a2a/checkup/examination.py` does the checking; here is decided which agent is meant, and how it reads.
 """
 
 import asyncio
@@ -15,14 +15,14 @@ from urllib.parse import urlsplit
 import msgspec
 import rich_click as click
 
-from ..a2a.card_fetch import card_urls
-from ..a2a.cards import BINDINGS
-from ..a2a.checkup import MESSAGE, Checkup, check_up
+from ..a2a.cards.accepting import BINDINGS
+from ..a2a.cards.fetch import card_urls
+from ..a2a.checkup.examination import MESSAGE, Checkup, check_up
 from ..a2a.interface import Binding
 from ..origins import BadUrlError, Origin
 from ..settings import Settings
-from ..settings_agents import AgentSettings, read_auth
-from ..settings_tables import read_fields
+from ..settings.agents import AgentSettings, read_auth
+from ..settings.tables import read_fields
 from .output import clean, print_json
 
 __all__ = ["MESSAGE", "Reach", "check_agents"]

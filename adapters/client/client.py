@@ -18,7 +18,7 @@ from msgspec import UNSET, UnsetType
 from locum.core.errors import ClientError, ClientTimeoutError, RequestError
 from locum.core.lifecycle import A2AState
 
-from ..a2a.remote_agent import AgentClient
+from ..a2a.calls.remote_agent import AgentClient
 from ..a2a.reports import Heard
 from ..origins import Origin
 from ..pause import Pause

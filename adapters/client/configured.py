@@ -5,10 +5,10 @@ from typing import Any, TypeGuard
 
 from locum.core.errors import ConfigError
 
-from ..a2a.credential_kinds import CustomCredentials
+from ..a2a.credentials.kinds import CustomCredentials
 from ..origins import Origin
-from ..settings_agents import AgentSettings, read_auth
-from ..settings_tables import read_fields
+from ..settings.agents import AgentSettings, read_auth
+from ..settings.tables import read_fields
 
 __all__ = ["Auth", "configured"]
 

@@ -17,17 +17,17 @@ import httpx
 from locum.core.errors import CardError
 
 from ..a2a.addresses import resolve
-from ..a2a.budget import Budget
-from ..a2a.card_fetch import fetch_card
-from ..a2a.cards import AcceptedCard, accept_card
-from ..a2a.credential_kinds import CustomCredentials
-from ..a2a.credentials import Credentials, credentials_for
+from ..a2a.calls.remote_agent import AgentClient
+from ..a2a.cards.accepting import AcceptedCard, accept_card
+from ..a2a.cards.fetch import fetch_card
+from ..a2a.credentials.kinds import CustomCredentials
+from ..a2a.credentials.placing import Credentials, credentials_for
+from ..a2a.credentials.tls import tls_context_for
 from ..a2a.guard import AddressGuard
 from ..a2a.http import open_http
-from ..a2a.notes import WireLimits
-from ..a2a.remote_agent import AgentClient
-from ..a2a.tls import tls_context_for
-from ..settings_agents import AgentSettings
+from ..a2a.wire.budget import Budget
+from ..a2a.wire.notes import WireLimits
+from ..settings.agents import AgentSettings
 
 __all__ = ["Line", "Lines"]
 

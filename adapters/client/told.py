@@ -12,7 +12,7 @@ from a2a.types.a2a_pb2 import Message
 
 from locum.core.errors import RemoteCallError
 
-from ..a2a.remote_agent import AgentClient
+from ..a2a.calls.remote_agent import AgentClient
 from ..a2a.reports import Heard
 from ..pause import Pause
 from .account import Account

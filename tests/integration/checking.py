@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from locum.adapters.a2a.checkup import Checkup, Patience, check_up
+from locum.adapters.a2a.checkup.examination import Checkup, Patience, check_up
 from locum.adapters.settings import Settings
 
 __all__ = ["QUICK", "checked", "codes", "outcomes"]

@@ -11,13 +11,13 @@ import pytest
 from a2a.types.a2a_pb2 import AgentCard, Message
 from google.protobuf.json_format import ParseDict
 
-from locum.adapters.a2a.budget import Budget
+from locum.adapters.a2a.calls.remote_agent import AgentClient
 from locum.adapters.a2a.envelope import brief_message
 from locum.adapters.a2a.interface import Interface
-from locum.adapters.a2a.notes import WireLimits
-from locum.adapters.a2a.pool import open_pool
-from locum.adapters.a2a.remote_agent import AgentClient
-from locum.adapters.a2a.wire import WireClient, WireTransport
+from locum.adapters.a2a.wire.budget import Budget
+from locum.adapters.a2a.wire.notes import WireLimits
+from locum.adapters.a2a.wire.pool import open_pool
+from locum.adapters.a2a.wire.transport import WireClient, WireTransport
 from tests.agents.frames import Binding, Json
 from tests.agents.raw import RawAgent
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import httpx
 
-from locum.adapters.a2a.budget import Budget
-from locum.adapters.a2a.credential_kinds import CustomCredentials
-from locum.adapters.a2a.credentials import credentials_for
+from locum.adapters.a2a.credentials.kinds import CustomCredentials
+from locum.adapters.a2a.credentials.placing import credentials_for
+from locum.adapters.a2a.credentials.tls import tls_context_for
 from locum.adapters.a2a.http import open_http
-from locum.adapters.a2a.notes import WireLimits
-from locum.adapters.a2a.tls import tls_context_for
+from locum.adapters.a2a.wire.budget import Budget
+from locum.adapters.a2a.wire.notes import WireLimits
 from locum.adapters.settings import Settings
 from tests.agents.raw import RawAgent
 

@@ -13,9 +13,9 @@ import httpx
 import pytest
 from opentelemetry import trace
 
+from locum.adapters.a2a.calls.remote_agent import AgentClient, PushConfig
 from locum.adapters.a2a.extensions import STATUS_EXTENSION, TASK_EXTENSION
 from locum.adapters.a2a.interface import Interface
-from locum.adapters.a2a.remote_agent import AgentClient, PushConfig
 from locum.core.errors import RemoteCallError
 from locum.core.lifecycle import A2AState
 from locum.core.report import Part
@@ -178,7 +178,7 @@ class TracerOfTest(trace.NoOpTracer):
 async def test_a_span_holds_no_words(agent: RawAgent, monkeypatch: pytest.MonkeyPatch) -> None:
     """G8, C9: each call has one span, ended with it, with ids and a code but nothing that was said."""
     tracer = TracerOfTest()
-    monkeypatch.setattr("locum.adapters.a2a.tracing._TRACER", tracer)
+    monkeypatch.setattr("locum.adapters.a2a.calls.tracing._TRACER", tracer)
     agent.on("CreateTaskPushNotificationConfig", ERR(-32602, f"I do not like {TOKEN}"))
     async with client_of(agent, tracing=True) as client:
         async with aclosing(client.send(brief(goal="a secret plan"))) as stream:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from locum.adapters.a2a.remote_agent import AgentClient
+from locum.adapters.a2a.calls.remote_agent import AgentClient
 from locum.core.errors import RemoteCallError
 from tests.agents.frames import ERR, HOLD, Binding, Frame, Json, M, T
 from tests.agents.raw import RawAgent

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from locum.adapters.a2a.remote_agent import AgentClient
+from locum.adapters.a2a.calls.remote_agent import AgentClient
 from locum.adapters.a2a.reports import Heard
 from locum.core.errors import RemoteCallError
 from locum.core.lifecycle import A2AState

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from locum.adapters.a2a.anomalies import ANOMALIES, EXPECTED
-from locum.adapters.a2a.checkup import MESSAGE, Patience
+from locum.adapters.a2a.checkup.examination import MESSAGE, Patience
+from locum.adapters.a2a.wire.anomalies import ANOMALIES, EXPECTED
 
 from ..agents.frames import CUT, EOF, ERR, EV, HOLD, RST, A, M, S, T
 from ..agents.process import LawfulAgent, lawful_agent

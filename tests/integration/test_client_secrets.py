@@ -147,7 +147,7 @@ class Tracer(TracerOfTest):
 def tracer(monkeypatch: pytest.MonkeyPatch) -> Tracer:
     """Keeps the spans of every call, ours and the SDK's."""
     kept = Tracer()
-    monkeypatch.setattr("locum.adapters.a2a.tracing._TRACER", kept)
+    monkeypatch.setattr("locum.adapters.a2a.calls.tracing._TRACER", kept)
     monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", kept)
     return kept
 

@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 import pytest
 
-from locum.adapters.a2a.faults import AddressRefusedError, TooLargeError
-from locum.adapters.a2a.notes import CALL, CallNotes, WireLimits
-from locum.adapters.a2a.pool import open_pool
+from locum.adapters.a2a.wire.faults import AddressRefusedError, TooLargeError
+from locum.adapters.a2a.wire.notes import CALL, CallNotes, WireLimits
+from locum.adapters.a2a.wire.pool import open_pool
 from locum.core.errors import CardError
 
 from .certificates import authority

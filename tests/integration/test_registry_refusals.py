@@ -17,14 +17,14 @@ from jwt.algorithms import ECAlgorithm
 
 from locum.adapters.a2a.addresses import Reach
 from locum.adapters.a2a.agent import Agent
-from locum.adapters.a2a.budget import Budget
-from locum.adapters.a2a.card_fetch import fetch_card
-from locum.adapters.a2a.credentials import credentials_for
+from locum.adapters.a2a.calls.remote_agent import AgentClient
+from locum.adapters.a2a.cards.fetch import fetch_card
+from locum.adapters.a2a.credentials.placing import credentials_for
 from locum.adapters.a2a.guard import AddressGuard
 from locum.adapters.a2a.http import open_http
-from locum.adapters.a2a.notes import WireLimits
-from locum.adapters.a2a.remote_agent import AgentClient
 from locum.adapters.a2a.roster import EMPTY
+from locum.adapters.a2a.wire.budget import Budget
+from locum.adapters.a2a.wire.notes import WireLimits
 from locum.adapters.settings import Settings
 from locum.core.errors import AgentRefusedError, CardError
 from tests.agents.raw import RawAgent

@@ -35,8 +35,8 @@ from a2a.types.a2a_pb2 import (
 )
 from a2a.utils.errors import A2AError
 
-from locum.adapters.a2a.recent_tasks import RecentTasks
-from locum.adapters.a2a.self_agent import SelfAgent
+from locum.adapters.a2a.own.recent_tasks import RecentTasks
+from locum.adapters.a2a.own.server import SelfAgent
 from locum.adapters.settings import Settings
 from tests.agents.plain import plain_http
 

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from locum.adapters.a2a.tokens import TokenClient, TokenSource
+from locum.adapters.a2a.credentials.tokens import TokenClient, TokenSource
 from locum.adapters.secret import Secret
 from locum.core.errors import RemoteCallError
 from tests.agents.raw import RawAgent

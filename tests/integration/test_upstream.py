@@ -30,7 +30,7 @@ from a2a.types.a2a_pb2 import (
 from a2a.utils.errors import A2AError, MethodNotFoundError, TaskNotFoundError
 from google.protobuf.json_format import ParseDict, ParseError
 
-from locum.adapters.a2a.remote_agent import AgentClient
+from locum.adapters.a2a.calls.remote_agent import AgentClient
 from locum.core.errors import RemoteCallError
 from locum.core.report import Part
 

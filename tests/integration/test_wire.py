@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from a2a.types.a2a_pb2 import StreamResponse
 
-from locum.adapters.a2a.notes import CALL
 from locum.adapters.a2a.reports import to_report, unwrap
+from locum.adapters.a2a.wire.notes import CALL
 
 from ..agents.frames import (
     COMMENT,

@@ -11,8 +11,8 @@ from a2a.types.a2a_pb2 import (
     SubscribeToTaskRequest,
 )
 
-from locum.adapters.a2a.notes import CALL
-from locum.adapters.a2a.wire import CallNotes
+from locum.adapters.a2a.wire.notes import CALL
+from locum.adapters.a2a.wire.transport import CallNotes
 from locum.core.errors import RemoteCallError
 
 from ..agents.frames import ERR, Binding, T

@@ -10,8 +10,8 @@ import pytest
 from a2a.client.client import ClientCallContext
 from a2a.types.a2a_pb2 import CancelTaskRequest, GetTaskRequest, SubscribeToTaskRequest
 
-from locum.adapters.a2a.budget import Budget
-from locum.adapters.a2a.wire import WireLimits
+from locum.adapters.a2a.wire.budget import Budget
+from locum.adapters.a2a.wire.transport import WireLimits
 from locum.core.errors import RemoteCallError
 
 from ..agents.frames import COMMENT, EOF, EV, HOLD, A, Binding, S, T

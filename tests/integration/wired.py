@@ -15,8 +15,8 @@ from a2a.types.a2a_pb2 import (
     Task,
 )
 
-from locum.adapters.a2a.pool import open_pool
-from locum.adapters.a2a.wire import (
+from locum.adapters.a2a.wire.pool import open_pool
+from locum.adapters.a2a.wire.transport import (
     CALL,
     CallNotes,
     WireClient,

@@ -22,15 +22,15 @@ from a2a.utils.proto_utils import parse_lenient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from locum.adapters.a2a.anomalies import ANOMALIES
-from locum.adapters.a2a.answers import NoResultError, error_in, mend_answer, result_in
-from locum.adapters.a2a.asked import Asked, rest_url
-from locum.adapters.a2a.faults import WireError, error_for
-from locum.adapters.a2a.framer import Framer
-from locum.adapters.a2a.json_text import NotJsonError, dumped, read_json
-from locum.adapters.a2a.notes import CallNotes, WireLimits
-from locum.adapters.a2a.shapes import look
-from locum.adapters.a2a.sse import Kind
+from locum.adapters.a2a.wire.anomalies import ANOMALIES
+from locum.adapters.a2a.wire.answers import NoResultError, error_in, mend_answer, result_in
+from locum.adapters.a2a.wire.asked import Asked, rest_url
+from locum.adapters.a2a.wire.faults import WireError, error_for
+from locum.adapters.a2a.wire.framer import Framer
+from locum.adapters.a2a.wire.json_text import NotJsonError, dumped, read_json
+from locum.adapters.a2a.wire.notes import CallNotes, WireLimits
+from locum.adapters.a2a.wire.shapes import look
+from locum.adapters.a2a.wire.sse import Kind
 
 EXAMPLES = int(os.environ.get("LOCUM_FUZZ_EXAMPLES") or settings().max_examples)
 fuzzed = settings(max_examples=EXAMPLES)

@@ -16,10 +16,10 @@ from a2a.types.a2a_pb2 import AgentCapabilities, AgentCard, AgentInterface
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from locum.adapters.a2a.calls.remote_agent import AgentClient
 from locum.adapters.a2a.interface import Binding, Interface
-from locum.adapters.a2a.notes import WireLimits
-from locum.adapters.a2a.remote_agent import AgentClient
-from locum.adapters.a2a.wire import WireClient, WireTransport
+from locum.adapters.a2a.wire.notes import WireLimits
+from locum.adapters.a2a.wire.transport import WireClient, WireTransport
 from locum.core.errors import RemoteCallError
 from locum.core.report import RemoteReport
 

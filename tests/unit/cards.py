@@ -9,9 +9,9 @@ import pytest
 from a2a.types.a2a_pb2 import AgentCard
 
 from locum.adapters.a2a.addresses import Reach
-from locum.adapters.a2a.card_parse import parse_card
-from locum.adapters.a2a.cards import AcceptedCard, accept_card
-from locum.adapters.a2a.credentials import credentials_for
+from locum.adapters.a2a.cards.accepting import AcceptedCard, accept_card
+from locum.adapters.a2a.cards.parse import parse_card
+from locum.adapters.a2a.credentials.placing import credentials_for
 from locum.adapters.origins import IpAddress
 from locum.adapters.settings import Settings
 from locum.core.errors import CardError

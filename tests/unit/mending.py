@@ -6,8 +6,8 @@ from typing import Any
 from a2a.types.a2a_pb2 import StreamResponse
 from a2a.utils.proto_utils import parse_lenient
 
-from locum.adapters.a2a.anomalies import ANOMALIES
-from locum.adapters.a2a.repair import mend_frame
+from locum.adapters.a2a.wire.anomalies import ANOMALIES
+from locum.adapters.a2a.wire.repair import mend_frame
 
 __all__ = ["ASSISTANT", "STATUS", "mended", "nested", "parts_of"]
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from locum.adapters.a2a.anomalies import ANOMALIES, EXPECTED, OTHERS
-from locum.adapters.a2a.checkup_log import DEVIATIONS
+from locum.adapters.a2a.checkup.log import DEVIATIONS
+from locum.adapters.a2a.wire.anomalies import ANOMALIES, EXPECTED, OTHERS
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "anomalies.md"
@@ -20,7 +20,7 @@ The name of each oddity stands in `anomalies` of the event that it led to and of
 `locum agents --check URL` goes looking for them.
 Sections are those of the A2A specification 1.0.1, of RFCs, and of the HTML standard.
 
-This page is made from `adapters/a2a/anomalies.py` and `adapters/a2a/checkup_log.py` by `python -m tests.unit.test_anomalies_page`.
+This page is made from `adapters/a2a/wire/anomalies.py` and `adapters/a2a/checkup/log.py` by `python -m tests.unit.test_anomalies_page`.
 
 ## Met on the wire
 """
@@ -80,8 +80,8 @@ def _strings(*folders: str) -> set[str]:
     return {
         node.value
         for folder in folders
-        for path in (ROOT / folder).glob("*.py")
-        if path.name not in ("anomalies.py", "checkup_log.py")
+        for path in (ROOT / folder).rglob("*.py")
+        if path.name not in ("anomalies.py", "log.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
@@ -108,7 +108,7 @@ def test_what_the_wire_mends_is_explained() -> None:
 def test_what_the_check_finds_is_explained() -> None:
     """K2: every code of the check is in its table, and is used."""
     used = set()
-    for path in (ROOT / "adapters" / "a2a").glob("checkup*.py"):
+    for path in (ROOT / "adapters" / "a2a" / "checkup").glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "find":
                 code = node.args[0]

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from locum.adapters.bell import Bell
+from locum.adapters.standin.bell import Bell
 
 
 async def test_whoever_waits_goes_on_when_it_rings() -> None:

@@ -5,10 +5,10 @@ import json
 import pytest
 from a2a.types.a2a_pb2 import AgentCard
 
-from locum.adapters.a2a.card_cache import Freshness, freshness_of
-from locum.adapters.a2a.card_fetch import card_urls
-from locum.adapters.a2a.card_parse import parse_card
-from locum.adapters.a2a.cards import digest_of
+from locum.adapters.a2a.cards.accepting import digest_of
+from locum.adapters.a2a.cards.cache import Freshness, freshness_of
+from locum.adapters.a2a.cards.fetch import card_urls
+from locum.adapters.a2a.cards.parse import parse_card
 from locum.adapters.settings import Settings
 from locum.core.errors import CardError
 

@@ -8,11 +8,11 @@ from a2a.types.a2a_pb2 import AgentCard
 from google.protobuf.json_format import MessageToDict
 
 from locum.adapters.a2a.addresses import Reach
-from locum.adapters.a2a.card_parse import parse_card
+from locum.adapters.a2a.cards.parse import parse_card
 from locum.adapters.a2a.extensions import STATUS_EXTENSION, TASK_EXTENSION
 from locum.adapters.a2a.guard import AddressGuard
 from locum.adapters.a2a.interface import Interface
-from locum.adapters.a2a.own_card import own_card
+from locum.adapters.a2a.own.card import own_card
 from locum.adapters.settings import Settings
 from locum.core.errors import UnsupportedExtensionError
 

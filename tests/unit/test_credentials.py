@@ -9,10 +9,10 @@ import pytest
 from a2a.types.a2a_pb2 import AgentCard
 from google.protobuf.json_format import ParseDict
 
-from locum.adapters.a2a.credential_kinds import QUERY_KEYS
-from locum.adapters.a2a.credentials import Credentials, credentials_for
-from locum.adapters.a2a.security import scheme_words
-from locum.adapters.a2a.tls import tls_context_for
+from locum.adapters.a2a.credentials.kinds import QUERY_KEYS
+from locum.adapters.a2a.credentials.placing import Credentials, credentials_for
+from locum.adapters.a2a.credentials.security import scheme_words
+from locum.adapters.a2a.credentials.tls import tls_context_for
 from locum.adapters.settings import AgentSettings, Settings
 from locum.core.errors import RemoteCallError, UnsupportedExtensionError
 

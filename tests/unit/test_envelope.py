@@ -8,6 +8,7 @@ import pytest
 from a2a.types.a2a_pb2 import Message, Role
 from google.protobuf.json_format import MessageToDict
 
+from locum.adapters.a2a.calls.sdk_http import in_one_form
 from locum.adapters.a2a.envelope import (
     brief_message,
     brief_text,
@@ -17,7 +18,6 @@ from locum.adapters.a2a.envelope import (
 )
 from locum.adapters.a2a.extensions import TASK_EXTENSION, TASK_MEDIA_TYPE
 from locum.adapters.a2a.reports import json_value, to_part
-from locum.adapters.a2a.sdk_http import in_one_form
 from locum.core.errors import RequestError
 from locum.core.report import Part
 

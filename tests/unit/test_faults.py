@@ -14,14 +14,14 @@ import pytest
 from a2a.utils.errors import JSON_RPC_ERROR_CODE_MAP
 from google.protobuf.json_format import ParseError
 
-from locum.adapters.a2a.faults import (
+from locum.adapters.a2a.wire.faults import (
     AddressRefusedError,
     MalformedError,
     RedirectRefusedError,
     TooLargeError,
     error_for,
 )
-from locum.adapters.a2a.notes import CallNotes
+from locum.adapters.a2a.wire.notes import CallNotes
 from locum.core.errors import CardError, RemoteCallError
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from locum.adapters.a2a.json_text import read_json
-from locum.adapters.a2a.parts import mend_parts
-from locum.adapters.a2a.shapes import EXACT_KEY
+from locum.adapters.a2a.wire.json_text import read_json
+from locum.adapters.a2a.wire.parts import mend_parts
+from locum.adapters.a2a.wire.shapes import EXACT_KEY
 
 from .mending import ASSISTANT, STATUS, mended, nested, parts_of
 

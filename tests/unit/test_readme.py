@@ -16,8 +16,8 @@ import pytest
 from locum.adapters import Harness, Settings
 from locum.adapters import settings as sections
 from locum.adapters.cli.main import COMMANDS
-from locum.adapters.settings_agents import AgentSettings, CardSettings, CardSkill, read_auth
-from locum.adapters.settings_tables import read_fields
+from locum.adapters.settings.agents import AgentSettings, CardSettings, CardSkill, read_auth
+from locum.adapters.settings.tables import read_fields
 from locum.core.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]

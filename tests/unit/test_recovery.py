@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
-from locum.adapters import recovery
-from locum.adapters.recovery import Recovery
+from locum.adapters.standin import recovery
+from locum.adapters.standin.recovery import Recovery
 
 
 class Taken:

@@ -8,8 +8,8 @@ import pytest
 from a2a.server.agent_execution import AgentExecutor
 from a2a.server.request_handlers.response_helpers import agent_card_to_dict
 
-from locum.adapters.a2a.executors import load_executor
-from locum.adapters.a2a.own_card import own_card
+from locum.adapters.a2a.own.card import own_card
+from locum.adapters.a2a.own.executors import load_executor
 from locum.adapters.settings import Settings
 from locum.core.errors import ConfigError
 

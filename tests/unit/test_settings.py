@@ -7,7 +7,7 @@ import pytest
 
 from locum.adapters.origins import Origin
 from locum.adapters.settings import Settings, StoreSettings
-from locum.adapters.settings_agents import (
+from locum.adapters.settings.agents import (
     ApiKeyAuth,
     BasicAuth,
     BearerAuth,

@@ -5,8 +5,14 @@ from typing import Any
 
 import pytest
 
-from locum.adapters.a2a.json_text import DEPTH_LIMIT, NotJsonError, as_line, depth_of, read_json
-from locum.adapters.a2a.shapes import EXACT_KEY, look
+from locum.adapters.a2a.wire.json_text import (
+    DEPTH_LIMIT,
+    NotJsonError,
+    as_line,
+    depth_of,
+    read_json,
+)
+from locum.adapters.a2a.wire.shapes import EXACT_KEY, look
 
 from .mending import ASSISTANT, STATUS, nested
 

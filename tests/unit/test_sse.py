@@ -2,8 +2,8 @@
 
 import pytest
 
-from locum.adapters.a2a.faults import TooLargeError
-from locum.adapters.a2a.sse import Event, Kind, SseParser, sniff
+from locum.adapters.a2a.wire.faults import TooLargeError
+from locum.adapters.a2a.wire.sse import Event, Kind, SseParser, sniff
 
 BOM = b"\xef\xbb\xbf"
 EVERY_SIZE = (1, 2, 3, 5, 7, 1000)

@@ -7,10 +7,10 @@ from typing import Any
 import httpx
 import pytest
 
-from locum.adapters.a2a.anomalies import ANOMALIES
-from locum.adapters.a2a.answers import error_in, mend_answer
-from locum.adapters.a2a.asked import Asked
-from locum.adapters.a2a.words import one_line, retry_after, target_of, words_of
+from locum.adapters.a2a.wire.anomalies import ANOMALIES
+from locum.adapters.a2a.wire.answers import error_in, mend_answer
+from locum.adapters.a2a.wire.asked import Asked
+from locum.adapters.a2a.wire.words import one_line, retry_after, target_of, words_of
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

@@ -1,0 +1,1 @@
+"""Agent cards: fetched, read, judged (section A). What keeps them current is one floor up."""

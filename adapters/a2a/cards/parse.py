@@ -1,0 +1,70 @@
+"""Reads a card from JSON with a2a-sdk's reader (A1), and says what is missing. Judges nothing else."""
+
+import json
+from typing import Any
+
+from a2a.client.card_resolver import parse_agent_card
+from a2a.types.a2a_pb2 import AgentCard
+from google.protobuf.json_format import Error as ProtoJsonError
+
+from locum.core.errors import CardError
+
+from ..wire.words import one_line
+
+__all__ = ["parse_card"]
+
+_INTERFACES = ("supportedInterfaces", "supported_interfaces", "url")
+"""Any of these says where the agent is; `url` is A2A 0.3's, which gets a refusal of its own."""
+
+
+def parse_card(body: bytes | str) -> AgentCard:
+    """The card in `body`, by a2a-sdk's reader.
+
+    Raises CardError `card.invalid`: not JSON, not an object, a field that cannot be read or is
+    missing, named. Lists may be missing; they are empty then (CASES C5).
+    """
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise _invalid("it is no JSON") from error
+    if not isinstance(data, dict):
+        raise _invalid("it is no JSON object")
+    lacks_interfaces = not any(name in data for name in _INTERFACES)
+    try:
+        card = parse_agent_card(data | _in_form(data))
+    except ProtoJsonError as error:
+        raise _invalid(f"a field cannot be read ({one_line(str(error), 200)})") from error
+    except (TypeError, AttributeError, ValueError, KeyError, RecursionError) as error:
+        # What a2a-sdk's reader trips over in a card of strange shape.
+        raise _invalid(f"its shape cannot be read ({type(error).__name__})") from error
+    needed = {"name": card.name, "description": card.description, "version": card.version}
+    missing = [name for name, value in needed.items() if not value]
+    if lacks_interfaces:
+        missing.append("supportedInterfaces")
+    if missing:
+        raise _invalid(f"it lacks {', '.join(missing)}")
+    return card
+
+
+def _in_form(data: dict[str, Any]) -> dict[str, Any]:
+    """Requirements written as OpenAPI does, `{"scheme": ["scope"]}`, in A2A 1.0's form.
+
+    Unknown fields are ignored, so that such a requirement would be read as none at all.
+    """
+    requirements = data.get("securityRequirements")
+    if not isinstance(requirements, list):
+        return {}
+    formed = [
+        {"schemes": {name: {"list": scopes} for name, scopes in requirement.items()}}
+        if isinstance(requirement, dict) and requirement and "schemes" not in requirement
+        else requirement
+        for requirement in requirements
+    ]
+    return {"securityRequirements": formed}
+
+
+def _invalid(why: str) -> CardError:
+    return CardError(
+        f"The card is not one of A2A 1.0: {why}. Have the agent serve a valid card.",
+        code="card.invalid",
+    )

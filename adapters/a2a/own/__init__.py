@@ -1,0 +1,1 @@
+"""The agent `self`: its card, its server, its executor, its tasks (A9)."""

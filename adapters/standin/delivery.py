@@ -1,0 +1,336 @@
+"""Delivering the brief and the replies: sent once, looked for when in doubt (C7, I2, I3).
+
+What goes out was recorded before, with its message id; whatever is tried again goes out under the
+same one.
+"""
+
+import asyncio
+import logging
+from typing import Literal
+
+from a2a.types.a2a_pb2 import Message
+
+from locum.core.commands import Fail, RefuseReply
+from locum.core.errors import RemoteCallError
+from locum.core.hearing import Verdict, heard_state, weigh
+from locum.core.lifecycle import A2AState
+from locum.core.subtask import SubTask
+
+from ..a2a.calls.remote_agent import AgentClient
+from ..a2a.envelope import brief_message, reply_message
+from ..a2a.reports import Heard
+from ..pump import StreamEndedError, pumped
+from .desk import Desk
+from .ear import Ear
+from .searching import find_brief, find_reply, hear_found
+
+__all__ = ["deliver_brief", "deliver_reply"]
+
+logger = logging.getLogger("locum.standin")
+
+RESENDS = 3
+"""How often a brief whose fate is unknown goes out again where `resend` allows it."""
+HISTORY = 100
+"""How many messages of a task's history are asked for when a reply is looked for."""
+
+
+async def deliver_brief(desk: Desk, *, look_first: bool) -> None:
+    """Send the brief until the agent has it, or its fate is known (C4, C7)."""
+    client = desk.client
+    if client is None:
+        # Refused or away since the brief was recorded: it is tried again when the agent is back.
+        await asyncio.sleep(desk.pause.step())
+        return
+    if look_first and not await _find(desk, client, await desk.load()):
+        return
+    for _ in range(RESENDS):
+        if await _try_brief(desk, client):
+            return
+        # It left, and nothing was heard: is it there? (C7, I2)
+        if not await _find(desk, client, await desk.load()):
+            return
+    await _fail(
+        desk,
+        "delivery.unknown",
+        f"The brief was sent {RESENDS} times under one message id; the agent never said that it"
+        " has it.",
+        "unknown",
+    )
+
+
+async def _try_brief(desk: Desk, client: AgentClient) -> bool:
+    """Send until the brief was surely read or refused (True), or its fate is unknown (False)."""
+    loop = asyncio.get_running_loop()
+    give_up = loop.time() + desk.office.settings.send_timeout
+    pause = desk.retry_pause()
+    while True:
+        try:
+            await _send(desk, client, give_up)
+        except RemoteCallError as error:
+            if (await desk.load()).is_linked:
+                desk.pause.at_least(error.retry_after)
+                return True
+            if error.kind == "in_doubt":
+                return False
+            is_too_late = loop.time() + (error.retry_after or 0.0) >= give_up
+            if error.kind == "refused" or is_too_late:
+                await _fail(desk, error.code, _words(error), "refused", error)
+                return True
+            desk.mark_unsent((await desk.load()).message_id)
+            pause.at_least(error.retry_after)
+            await asyncio.sleep(min(pause.step(), give_up - loop.time()))
+        else:
+            sub_task = await desk.load()
+            return sub_task.is_linked or sub_task.is_resolved
+
+
+async def _send(desk: Desk, client: AgentClient, give_up: float) -> None:
+    """One SendMessage, read until the agent has the task past SUBMITTED (C4)."""
+    loop = asyncio.get_running_loop()
+    sub_task = await desk.load()
+    message = _brief_for(sub_task)
+    desk.mark_sent()
+    stream = client.send(message, return_immediately=True, participant_id=sub_task.participant_id)
+    ear = Ear(desk, source="send", cause="send", live=True)
+    try:
+        async with pumped(stream) as pump:
+            heard = await pump.next(max(give_up - loop.time(), 1.0))
+            while True:
+                await ear.hear(heard.report)
+                now = await desk.load()
+                if now.is_resolved or (now.is_linked and now.state is not A2AState.SUBMITTED):
+                    return
+                heard = await pump.next(desk.office.settings.quiet_check)
+    except (StreamEndedError, TimeoutError):
+        return
+
+
+def _brief_for(sub_task: SubTask) -> Message:
+    """The brief as it goes out: from the record alone, so that it is the same every time."""
+    follows = sub_task.follows
+    return brief_message(
+        message_id=sub_task.message_id,
+        goal=sub_task.goal,
+        name=sub_task.name,
+        description=sub_task.description,
+        acceptance_criteria=sub_task.acceptance_criteria,
+        parts=sub_task.parts,
+        participant_id=sub_task.participant_id,
+        envelope=sub_task.envelope,
+        model=sub_task.model,
+        reasoning_effort=sub_task.reasoning_effort,
+        parent_tasks=sub_task.parent_tasks,
+        context_id=follows.context_id if follows else "",
+        reference_task_ids=(follows.remote_task_id,) if follows and follows.remote_task_id else (),
+    )
+
+
+async def _find(desk: Desk, client: AgentClient, sub_task: SubTask) -> bool:
+    """Look for the brief on the agent (I2). True when it is to be sent (again).
+
+    What is not there is looked for once more, an interval later: the agent may still be at it.
+    """
+    why = "the agent has no task with this message"
+    try:
+        found = await _look_for(desk, client, sub_task)
+        if found is None:
+            await asyncio.sleep(desk.pause.steady())
+            found = await _look_for(desk, client, sub_task)
+    except RemoteCallError as error:
+        why = f"the agent could not be asked for it ({error.code}: {error.message})"
+        found = None
+    if found is not None:
+        await hear_found(desk, found, "recovery")
+        return False
+    if desk.settings.resend == "same-id":
+        return True
+    await _fail(
+        desk,
+        "delivery.unknown",
+        f"It is not known whether the agent received the brief: {why}. It was not sent again.",
+        "unknown",
+    )
+    return False
+
+
+async def _look_for(desk: Desk, client: AgentClient, sub_task: SubTask) -> Heard | None:
+    """One search, tried again while the agent cannot be reached, for as long as a send is."""
+    loop = asyncio.get_running_loop()
+    give_up = loop.time() + desk.office.settings.send_timeout
+    pause = desk.retry_pause()
+    while True:
+        try:
+            return await find_brief(client, sub_task)
+        except RemoteCallError as error:
+            is_final = error.kind == "refused" or error.code == "remote.not_listable"
+            if is_final or loop.time() >= give_up:
+                raise
+            pause.at_least(error.retry_after)
+            await asyncio.sleep(min(pause.step(), give_up - loop.time()))
+
+
+async def deliver_reply(desk: Desk, *, look_first: bool) -> None:
+    """Send the recorded reply until the agent has it or refuses it (C12, I3)."""
+    pause = desk.retry_pause()
+    in_doubt = look_first
+    while True:
+        client = desk.client
+        sub_task = await desk.load()
+        pending = sub_task.reply
+        if pending is None:
+            return
+        if client is None:
+            await asyncio.sleep(pause.step())
+            await desk.reach()
+            continue
+        try:
+            if in_doubt and not await _is_missing(desk, sub_task):
+                desk.mark_delivered(pending.message_id)
+                return
+            await _send_reply(desk, client, sub_task)
+        except RemoteCallError as error:
+            if error.kind == "refused":
+                await _refused(desk, sub_task, error)
+                return
+            in_doubt = in_doubt or error.kind == "in_doubt"
+            pause.at_least(error.retry_after)
+            await asyncio.sleep(pause.step())
+            continue
+        desk.mark_delivered(pending.message_id)
+        return
+
+
+async def _send_reply(desk: Desk, client: AgentClient, sub_task: SubTask) -> None:
+    pending = sub_task.reply
+    assert pending is not None, "only a pending reply is sent"
+    message = reply_message(
+        message_id=pending.message_id,
+        task_id=sub_task.remote_task_id,
+        context_id=sub_task.context_id,
+        text=pending.text,
+        parts=pending.parts,
+        participant_id=sub_task.participant_id,
+    )
+    desk.mark_sent()
+    stream = client.send(message, return_immediately=True, participant_id=sub_task.participant_id)
+    ear = Ear(desk, source="send", cause="send", live=True, moved=True)
+    answered = False
+    async with pumped(stream) as pump:
+        try:
+            timeout = desk.office.settings.send_timeout
+            while True:
+                heard = await pump.next(timeout)
+                answered = True
+                await ear.hear(heard.report)
+                timeout = desk.office.settings.quiet_check
+                if await _moved_on(desk, sub_task, heard):
+                    return
+        except (StreamEndedError, TimeoutError):
+            if answered:
+                return
+            raise RemoteCallError(
+                "the agent did not say whether it took the reply",
+                code="remote.timeout",
+                kind="in_doubt",
+                method="SendMessage",
+            ) from None
+
+
+async def _moved_on(desk: Desk, before: SubTask, heard: Heard) -> bool:
+    """True once the answer shows more than the question that was just answered."""
+    now = await desk.load()
+    if now.version != before.version:
+        return True
+    state = heard_state(now, heard.report)
+    return state is A2AState.WORKING
+
+
+async def _is_missing(desk: Desk, sub_task: SubTask) -> bool:
+    """True when the reply is surely not there and its question is still open (I3)."""
+    client, pending = desk.client, sub_task.reply
+    assert client is not None, "it was there a moment ago"
+    assert pending is not None, "only a pending reply is looked for"
+    said = await client.get(
+        sub_task.remote_task_id,
+        history=HISTORY,
+        participant_id=sub_task.participant_id,
+    )
+    report = desk.take(said.report)
+    state = heard_state(sub_task, report)
+    still_asks = state is not None and state.is_parked
+    is_there = pending.message_id in report.history_ids
+    # A task that asks something else has gone on, whatever its history shows: nothing but another
+    # reply answers that.
+    is_news = weigh(sub_task, report, "get", desk.artifacts.whole) is Verdict.CHANGE
+    if still_asks and not is_there and not is_news:
+        return not await _is_elsewhere(desk, client, sub_task, pending.message_id)
+    await desk.judge(report, "recovery")
+    return False
+
+
+async def _is_elsewhere(
+    desk: Desk, client: AgentClient, sub_task: SubTask, message_id: str
+) -> bool:
+    """True when the agent moved the reply to another task, and left the old one asking (C13)."""
+    try:
+        found = await find_reply(client, sub_task, message_id)
+    except RemoteCallError as error:
+        if error.kind == "transient":
+            raise
+        logger.info("sub-task %s: its reply could not be looked for (%s)", desk.id, error.code)
+        return False
+    if found is None:
+        return False
+    await hear_found(desk, found, "recovery", moved=True)
+    return True
+
+
+async def _refused(desk: Desk, sub_task: SubTask, error: RemoteCallError) -> None:
+    """The agent refused the reply: because the task went on meanwhile, or this very reply."""
+    pending = sub_task.reply
+    assert pending is not None, "only a pending reply can be refused"
+    said = await desk.ask()
+    if said is not None:
+        state = heard_state(sub_task, said)
+        if state is not None and not state.is_parked:
+            await desk.judge(said, "recheck")
+            desk.mark_delivered(pending.message_id)
+            return
+    await desk.record(
+        RefuseReply(
+            sub_task_id=desk.id,
+            at=desk.office.now(),
+            actor=f"agent:{desk.agent_id}",
+            message_id=pending.message_id,
+            reason=_words(error),
+            watch=desk.mint_watch(),
+        )
+    )
+
+
+def _words(error: RemoteCallError) -> str:
+    """What the agent said, with its own code, or the HTTP status where it gave none (K4)."""
+    if error.agent_code is not None:
+        return f"{error.message} (code {error.agent_code})"
+    return error.message if error.status is None else f"{error.message} (HTTP {error.status})"
+
+
+async def _fail(
+    desk: Desk,
+    code: str,
+    text: str,
+    delivery: Literal["refused", "unknown"] | None,
+    error: RemoteCallError | None = None,
+) -> None:
+    await desk.record(
+        Fail(
+            sub_task_id=desk.id,
+            at=desk.office.now(),
+            actor="locum" if error is None else f"agent:{desk.agent_id}",
+            cause="send",
+            code=code,
+            text=text,
+            delivery=delivery,
+            anomalies=error.anomalies if error else (),
+        )
+    )

@@ -1,0 +1,387 @@
+"""What one stand-in has on its desk: the record, the agent, and what only this process knows.
+
+It hears reports into the journal and asks GetTask; when to do either is decided elsewhere
+(`loop.py`, `watching.py`, `delivery.py`).
+"""
+
+import asyncio
+import hashlib
+import logging
+import secrets
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from locum.core.artifacts import Artifacts
+from locum.core.commands import Command, Fail, Hear, HearLimits, RefuseReply, Rewatch
+from locum.core.errors import LocumError, RemoteCallError
+from locum.core.events import Cause, Parked, Watch, WatchMode
+from locum.core.hearing import Verdict, status_text, weigh
+from locum.core.policy import Known, Traits
+from locum.core.report import RemoteReport, Source
+from locum.core.subtask import SubTask
+
+from ..a2a.calls.remote_agent import AgentClient
+from ..pause import Pause
+from ..settings import AgentSettings
+from ..store.writer import Recorded
+from .bell import Bell
+from .office import CancelWish, Claim, Office
+
+__all__ = ["Desk"]
+
+logger = logging.getLogger("locum.standin")
+
+FINAL_FOR_WATCH = frozenset({"remote.unauthorized", "remote.version", "remote.extension"})
+"""Refusals of GetTask that will not go away by asking again (S8, C6)."""
+
+_NOBODY: frozenset[str] = frozenset()
+
+
+class Desk:
+    """One sub-task's desk. Lives as long as the sub-task is open in this process."""
+
+    __slots__ = (
+        "_doubt_at",
+        "_minted",
+        "_miss_at",
+        "_misses",
+        "_odd",
+        "_tokens",
+        "agent_id",
+        "artifacts",
+        "attention",
+        "backstop",
+        "claims",
+        "deadline",
+        "doorbell",
+        "expected",
+        "gone_streaming",
+        "has_no_judge",
+        "held",
+        "id",
+        "known",
+        "office",
+        "on_taken_up",
+        "parent_id",
+        "pause",
+        "recovered",
+        "remote_task_id",
+        "task",
+        "token_digest",
+        "waiting_text",
+        "wish",
+    )
+
+    def __init__(self, office: Office, sub_task_id: str, parent_id: str, agent_id: str) -> None:
+        self.office = office
+        self.id = sub_task_id
+        self.parent_id = parent_id
+        self.agent_id = agent_id
+        self.known = Known()
+        self.recovered = False
+        """True until the first look after a restart (I1)."""
+        self.on_taken_up: Callable[[], None] | None = None
+        """Called once when a loop after a restart is at what it does from now on."""
+        self.task: asyncio.Task[None] | None = None
+        """The running loop; None while it waits for a push or a reply."""
+        self.attention = Bell()
+        self.backstop: asyncio.TimerHandle | None = None
+        self.deadline: asyncio.TimerHandle | None = None
+        self.doorbell = Bell()
+        """Set when a push or the backstop says that it is time for a look (D3, D8)."""
+        self.remote_task_id = ""
+        self.token_digest: str | None = None
+        self.claims: tuple[Claim, ...] = ()
+        self.expected = _NOBODY
+        """Replies that are being recorded: whichever of them is, it has not left yet."""
+        self.wish: CancelWish | None = None
+        self.artifacts = Artifacts(limit=office.settings.result_limit)
+        self.gone_streaming = False
+        """True when its stream cannot be read, so that it is polled (S7)."""
+        self.has_no_judge = False
+        """True when the agent refused GetTask altogether."""
+        self.held = False
+        """True when a change was heard that may not be recorded yet (D15)."""
+        self.waiting_text: RemoteReport | None = None
+        self.pause = Pause(
+            self.settings.follow_interval, office.settings.follow_backoff, office.random
+        )
+        self._tokens: dict[str | None, str] = {}
+        """The token of the recorded watch, by its digest, until the agent has it."""
+        self._minted: dict[str | None, str] = {}
+        """Tokens whose digests are on their way to the record."""
+        self._odd: tuple[str, ...] = ()
+        self._misses = 0
+        self._miss_at = 0.0
+        self._doubt_at: float | None = None
+
+    def note(self, sub_task: SubTask) -> None:
+        """Keep what the doorbell compares a push with, and that a fresh reply has not left."""
+        self.remote_task_id = sub_task.remote_task_id
+        self.token_digest = sub_task.token_digest
+        reply = sub_task.reply
+        if reply is not None and reply.message_id in self.expected:
+            self.expected -= {reply.message_id}
+            self.mark_unsent(reply.message_id)
+
+    def taken_up(self) -> None:
+        """It is taken up again after a restart, or waits for something: the next one's turn."""
+        if self.on_taken_up is not None:
+            on_taken_up, self.on_taken_up = self.on_taken_up, None
+            on_taken_up()
+
+    def stop(self) -> None:
+        """End the loop and the timers."""
+        for handle in (self.backstop, self.deadline):
+            if handle is not None:
+                handle.cancel()
+        if self.task is not None:
+            self.task.cancel()
+
+    # --- what it works with
+
+    @property
+    def client(self) -> AgentClient | None:
+        """How the agent is called; None while it is refused or no longer configured."""
+        agent = self.office.agent(self.agent_id)
+        return agent.client if agent else None
+
+    @property
+    def is_orphan(self) -> bool:
+        """True when its agent is no longer configured: nothing can ever be asked of it."""
+        return self.office.agent(self.agent_id) is None
+
+    async def reach(self) -> None:
+        """Look at the agent's card again when it could not be called so far (A2)."""
+        if self.client is None:
+            try:
+                await self.office.reach(self.agent_id)
+            except LocumError as error:
+                # The registry has said so once for all sub-tasks.
+                logger.debug("sub-task %s: %s", self.id, error.message)
+
+    @property
+    def settings(self) -> AgentSettings:
+        """The agent's settings; the defaults when it is no longer configured."""
+        agent = self.office.agent(self.agent_id)
+        return agent.settings if agent else AgentSettings(id=self.agent_id, url="")
+
+    @property
+    def streams(self) -> bool:
+        """True when the agent's streams can be read."""
+        client = self.client
+        return bool(client and client.streaming) and not self.gone_streaming
+
+    @property
+    def traits(self) -> Traits:
+        """What the agent can do."""
+        return Traits(streaming=self.streams)
+
+    def retry_pause(self) -> Pause:
+        """A pause for what is tried again until it goes through (C7, I3)."""
+        standin = self.office.settings
+        return Pause(standin.retry_first, standin.retry_backoff, self.office.random)
+
+    async def load(self) -> SubTask:
+        """The sub-task as recorded now."""
+        return await self.office.journal.load(self.id)
+
+    async def record(self, command: Command) -> Recorded:
+        """Decide and record a command; of the tokens minted for it, the recorded one is kept."""
+        recorded = await self.office.journal.handle(command)
+        for event in recorded.events:
+            if isinstance(event, Parked) and event.watch.token_digest in self._minted:
+                self._tokens = {event.watch.token_digest: self._minted[event.watch.token_digest]}
+        if isinstance(command, Hear | RefuseReply | Rewatch):
+            self._minted.pop(command.watch.token_digest, None)
+        return recorded
+
+    # --- tokens: only their digests are ever recorded (D2)
+
+    def mint_watch(self) -> Watch:
+        """How a parked task of this agent is watched; for push, with a fresh 256-bit token."""
+        updates, client = self.settings.updates, self.client
+        fallback: WatchMode = "follow" if self.streams else "poll"
+        if updates == "off":
+            return Watch(mode="off", fallback="off")
+        can_push = bool(client and client.push and self.office.base_url)
+        if updates == "follow" or not can_push:
+            return Watch(mode=fallback, fallback=fallback)
+        token = secrets.token_urlsafe(32)
+        digest = hashlib.sha256(token.encode()).hexdigest()
+        self._minted[digest] = token
+        return Watch(
+            mode="push", fallback=fallback, config_id=f"locum-{self.id}", token_digest=digest
+        )
+
+    def token_for(self, digest: str) -> str | None:
+        """The token of a digest, while this process still has it."""
+        return self._tokens.get(digest)
+
+    # --- what only this process knows
+
+    def mark_unsent(self, message_id: str) -> None:
+        """This message was recorded here and has surely not left yet."""
+        self.known = msgspec.structs.replace(self.known, unsent=message_id)
+
+    def mark_sent(self) -> None:
+        """It may have left: from now on it is looked for before it is sent again."""
+        self.known = msgspec.structs.replace(self.known, unsent="")
+
+    def mark_delivered(self, message_id: str) -> None:
+        """The agent has this reply."""
+        self.known = msgspec.structs.replace(self.known, delivered=message_id, unsent="")
+
+    def mark_registered(self, digest: str) -> None:
+        """The agent has the push config of this digest; its token is not needed here again."""
+        self.known = msgspec.structs.replace(self.known, registered=digest)
+        self._tokens = {}
+
+    def want_cancel(self, wish: CancelWish) -> None:
+        """Somebody wants the end (F2). The first wish is the one that is recorded."""
+        self.wish = self.wish or wish
+        self.known = msgspec.structs.replace(self.known, cancelling=True)
+        self.attention.set()
+
+    # --- hearing
+
+    def take(self, report: RemoteReport) -> RemoteReport:
+        """Take in a report's artifacts and oddities. Once for each report, before it is heard."""
+        self.notice((*report.anomalies, *self.artifacts.note(report)))
+        return msgspec.structs.replace(report, anomalies=self._odd) if self._odd else report
+
+    def notice(self, anomalies: Iterable[str]) -> None:
+        """Keep what was odd for the event that it leads to (K2)."""
+        self._odd = (*self._odd, *(kind for kind in anomalies if kind not in self._odd))
+
+    async def hear(
+        self,
+        report: RemoteReport,
+        *,
+        source: Source,
+        cause: Cause,
+        moved: bool = False,
+        confirmed: bool = False,
+        wish: CancelWish | None = None,
+    ) -> Recorded:
+        """Record what a taken report means, if it means anything; `wish` when it answers one."""
+        standin = self.office.settings
+        recorded = await self.record(
+            Hear(
+                sub_task_id=self.id,
+                at=self.office.now(),
+                actor=wish.actor if wish else f"agent:{self.agent_id}",
+                correlation_id=wish.correlation_id if wish else "",
+                reason=wish.reason if wish else "",
+                cause=cause,
+                report=report,
+                source=source,
+                artifacts=self.artifacts.whole,
+                watch=self.mint_watch(),
+                moved=moved,
+                confirmed=confirmed,
+                waiting_text=status_text(self.waiting_text) if self.waiting_text else "",
+                limits=HearLimits(
+                    flips=standin.flip_limit,
+                    flip_window=standin.flip_window,
+                    flip_pause=standin.flip_interval,
+                    text_pause=standin.status_interval,
+                    result_bytes=standin.result_limit,
+                ),
+            )
+        )
+        self.held = not recorded.events and (
+            weigh(recorded.sub_task, report, source, self.artifacts.whole) is Verdict.CHANGE
+        )
+        if recorded.events:
+            self.pause.reset()
+            self._odd = ()
+            self._doubt_at = None
+            self.waiting_text = None
+        return recorded
+
+    async def ask(self, *, history: int | None = None) -> RemoteReport | None:
+        """GetTask, taken in but not yet heard. None when it could not be asked.
+
+        A task that the agent says it does not know, twice and `follow_interval` apart, is gone:
+        that is recorded here (D10).
+        """
+        sub_task = await self.load()
+        await self.reach()
+        client = self.client
+        if client is None:
+            return None
+        try:
+            report = await client.get(
+                sub_task.remote_task_id,
+                history=history,
+                participant_id=sub_task.participant_id,
+            )
+        except RemoteCallError as error:
+            await self._missed(error)
+            return None
+        self._misses = 0
+        self.has_no_judge = False
+        said = msgspec.structs.replace(report.report, asked_at=sub_task.version)
+        return self.take(said)
+
+    async def fetch(self, cause: Cause) -> Recorded | None:
+        """GetTask, and hear what it says. None when it could not be asked."""
+        report = await self.ask()
+        return None if report is None else await self.judge(report, cause)
+
+    async def judge(self, report: RemoteReport, cause: Cause) -> Recorded:
+        """Hear what GetTask said. A doubt is settled by a second look, an interval later (D7)."""
+        sub_task = await self.load()
+        verdict = weigh(sub_task, report, "get", self.artifacts.whole)
+        confirmed = False
+        if verdict is Verdict.DOUBT:
+            now = asyncio.get_running_loop().time()
+            if self._doubt_at is None:
+                self._doubt_at = now
+            # With the very time of the question it is the old one, as far as the agent tells:
+            # a slow agent may still be about to take the reply up.
+            is_same_time = report.remote_at is not None and report.remote_at == sub_task.remote_at
+            wait = self.office.settings.quiet_check if is_same_time else self.pause.first * 0.9
+            confirmed = now - self._doubt_at >= wait
+        else:
+            self._doubt_at = None
+        if verdict is Verdict.TEXT:
+            self.waiting_text = report
+        return await self.hear(report, source="get", cause=cause, confirmed=confirmed)
+
+    async def _missed(self, error: RemoteCallError) -> None:
+        self.has_no_judge = error.kind == "refused" and error.code != "remote.not_found"
+        self.pause.at_least(error.retry_after)
+        logger.info(
+            "sub-task %s: GetTask of agent %s failed (%s): %s",
+            self.id,
+            self.agent_id,
+            error.code,
+            error.message,
+        )
+        is_gone = error.code == "remote.not_found"
+        if not (is_gone or error.code in FINAL_FOR_WATCH or error.code == "remote.too_large"):
+            return
+        now = asyncio.get_running_loop().time()
+        self._misses += 1
+        if self._misses == 1:
+            self._miss_at = now
+        if self._misses < 2 or now - self._miss_at < self.pause.first * 0.9:
+            return
+        await self.record(
+            Fail(
+                sub_task_id=self.id,
+                at=self.office.now(),
+                actor="locum",
+                cause="recheck",
+                code="remote.gone" if is_gone else error.code,
+                text=(
+                    f"The agent no longer knows the task: {error.message}"
+                    if is_gone
+                    else error.message
+                ),
+                anomalies=error.anomalies,
+            )
+        )

@@ -1,0 +1,139 @@
+"""Ending a sub-task from this side: CancelTask, and what the agent makes of it (F2, C11)."""
+
+import asyncio
+import logging
+
+from locum.core.commands import Cancel, Expire
+from locum.core.errors import RemoteCallError
+from locum.core.events import Cause
+from locum.core.hearing import heard_state
+from locum.core.lifecycle import A2AState
+from locum.core.policy import CancelRemote
+from locum.core.report import RemoteReport
+from locum.core.subtask import SubTask
+
+from ..a2a.calls.remote_agent import AgentClient
+from .desk import Desk
+from .searching import find_brief, hear_found
+
+__all__ = ["cancel_remote"]
+
+logger = logging.getLogger("locum.standin")
+
+
+async def cancel_remote(desk: Desk, action: CancelRemote) -> None:
+    """Cancel the remote task; what the agent says it ended as counts, if it says so in time (F2).
+
+    A result that was ready is not thrown away. When the agent confirms nothing within
+    `cancel_grace`, the sub-task ends all the same, unconfirmed.
+    """
+    confirmed = False
+    try:
+        async with asyncio.timeout(desk.office.settings.cancel_grace):
+            confirmed = await _cancel(desk, action)
+    except TimeoutError:
+        logger.info("sub-task %s: the agent did not confirm the cancel in time", desk.id)
+    if not (await desk.load()).is_resolved:
+        await _end(desk, action, confirmed=confirmed)
+
+
+async def _cancel(desk: Desk, action: CancelRemote) -> bool:
+    """True when there is surely nothing left running on the agent."""
+    sub_task = await desk.load()
+    if not sub_task.is_linked and desk.known.unsent == sub_task.message_id:
+        return True
+    client = await _reached(desk)
+    if client is None:
+        return False
+    if not sub_task.is_linked:
+        sub_task = await _find(desk, client, sub_task)
+        if sub_task.is_resolved:
+            return True
+        if not sub_task.is_linked:
+            return False
+    cause: Cause = "deadline" if action.deadline else "parent"
+    if await _call(desk, client, sub_task, cause, action):
+        return True
+    pause = 0.25
+    while True:
+        said = await desk.ask()
+        if said is not None and await _has_ended(desk, sub_task, said, cause, action):
+            return True
+        if (await desk.load()).is_resolved:
+            return True
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, 5.0)
+
+
+async def _reached(desk: Desk) -> AgentClient | None:
+    """How the agent is called, as soon as it can be; None when it is no longer configured."""
+    pause = desk.retry_pause()
+    while (client := desk.client) is None and not desk.is_orphan:
+        await asyncio.sleep(pause.step())
+        await desk.reach()
+    return client
+
+
+async def _find(desk: Desk, client: AgentClient, sub_task: SubTask) -> SubTask:
+    """The brief may have arrived: then there is a task to cancel."""
+    try:
+        found = await find_brief(client, sub_task)
+    except RemoteCallError as error:
+        logger.info("sub-task %s: could not be looked for (%s)", desk.id, error.code)
+        return sub_task
+    if found is not None:
+        await hear_found(desk, found, "recheck")
+    return await desk.load()
+
+
+async def _call(
+    desk: Desk, client: AgentClient, sub_task: SubTask, cause: Cause, action: CancelRemote
+) -> bool:
+    """CancelTask, once; again only when it was surely not read. True when the task has ended."""
+    pause = desk.retry_pause()
+    while True:
+        try:
+            said = await client.cancel(
+                sub_task.remote_task_id, participant_id=sub_task.participant_id
+            )
+        except RemoteCallError as error:
+            if error.kind != "transient":
+                logger.info("sub-task %s: CancelTask: %s", desk.id, error.code)
+                return False
+            pause.at_least(error.retry_after)
+            await asyncio.sleep(pause.step())
+        else:
+            report = desk.take(said.report)
+            return await _has_ended(desk, sub_task, report, cause, action)
+
+
+async def _has_ended(
+    desk: Desk, sub_task: SubTask, report: RemoteReport, cause: Cause, action: CancelRemote
+) -> bool:
+    state = heard_state(sub_task, report)
+    if state is None or not state.is_terminal:
+        return False
+    if action.deadline and state is A2AState.CANCELED:
+        # The agent confirmed; the sub-task ends as FAILED all the same (C11).
+        return True
+    # Who wanted the end has ended it; when the agent was done already, it was the agent.
+    wish = desk.wish if state is A2AState.CANCELED else None
+    await desk.hear(report, source="cancel", cause=cause, wish=wish)
+    return True
+
+
+async def _end(desk: Desk, action: CancelRemote, *, confirmed: bool) -> None:
+    now = desk.office.now()
+    if action.deadline:
+        await desk.record(Expire(sub_task_id=desk.id, at=now, actor="locum", confirmed=confirmed))
+        return
+    await desk.record(
+        Cancel(
+            sub_task_id=desk.id,
+            at=now,
+            actor=desk.wish.actor if desk.wish else "locum",
+            correlation_id=desk.wish.correlation_id if desk.wish else "",
+            reason=desk.wish.reason if desk.wish else "",
+            confirmed=confirmed,
+        )
+    )

@@ -1,0 +1,151 @@
+"""Watching a remote task: SubscribeToTask held open, or GetTask now and then (section D).
+
+Everything here returns when the policy wants something else; what that is, is not decided here.
+"""
+
+import asyncio
+import logging
+
+from locum.core.errors import RemoteCallError
+from locum.core.events import Cause
+from locum.core.hearing import heard_state
+from locum.core.policy import Follow, Poll, next_action
+from locum.core.report import RemoteReport
+from locum.core.times import seconds_between
+
+from ..a2a.reports import Heard
+from ..pump import Pump, StreamEndedError, pumped
+from .desk import Desk
+from .ear import Ear
+
+__all__ = ["follow", "look", "poll"]
+
+logger = logging.getLogger("locum.standin")
+
+
+async def follow(desk: Desk) -> None:
+    """Hold SubscribeToTask open, again and again, while the policy says so (D6, D8)."""
+    while True:
+        await _hold(desk)
+        if not await _stays(desk, Follow):
+            return
+        await desk.fetch("follow")
+        if not await _stays(desk, Follow):
+            return
+        await _pause(desk, desk.pause.step())
+
+
+async def poll(desk: Desk) -> None:
+    """GetTask at `follow_interval` while the policy says so (D8)."""
+    while True:
+        await desk.fetch("poll")
+        if not await _stays(desk, Poll):
+            return
+        await _pause(desk, desk.pause.steady() if desk.client else desk.pause.step())
+
+
+async def look(desk: Desk, *, only_ends: bool = False) -> None:
+    """One look at the task because somebody rang, or because it was time (D3, D4).
+
+    While GetTask does not show what a push claimed, it is asked again after 1, 2 and 4 seconds
+    (`push_recheck`). With `only_ends` a reply is on its way: until the agent has it, nothing but
+    an end is news.
+    """
+    desk.doorbell.clear()
+    claims, desk.claims = desk.claims, ()
+    cause: Cause = "push" if claims else "recovery" if desk.recovered else "recheck"
+    desk.recovered = False
+    claimed = claims[-1].state if claims else None
+    for pause in (*desk.office.settings.push_recheck, None):
+        report = await desk.ask()
+        if report is not None and not (only_ends and not _is_end(report)):
+            await desk.judge(report, cause)
+        sub_task = await desk.load()
+        if claimed is None or pause is None or sub_task.is_resolved or desk.claims:
+            return
+        if only_ends and not claimed.is_terminal:
+            return
+        if report is not None and heard_state(sub_task, report) in (claimed, None):
+            return
+        await asyncio.sleep(pause)
+
+
+def _is_end(report: RemoteReport) -> bool:
+    return report.state is not None and report.state.is_terminal
+
+
+async def _stays(desk: Desk, kind: type[Follow] | type[Poll]) -> bool:
+    sub_task = await desk.load()
+    action = next_action(sub_task, desk.office.now(), traits=desk.traits, known=desk.known)
+    return isinstance(action, kind)
+
+
+async def _pause(desk: Desk, seconds: float) -> None:
+    """Wait, and record a status text that had to wait when its time comes (D17)."""
+    if desk.waiting_text is not None:
+        due = min(seconds, await _text_due(desk))
+        await asyncio.sleep(due)
+        await _flush_text(desk)
+        seconds -= due
+    await asyncio.sleep(max(seconds, 0.0))
+
+
+async def _text_due(desk: Desk) -> float:
+    sub_task = await desk.load()
+    since = seconds_between(sub_task.text_at or sub_task.created_at, desk.office.now())
+    return max(desk.office.settings.status_interval - since, 0.0) + 0.005
+
+
+async def _flush_text(desk: Desk) -> None:
+    report, desk.waiting_text = desk.waiting_text, None
+    if report is not None:
+        await desk.hear(report, source="stream", cause="follow")
+
+
+async def _hold(desk: Desk) -> None:
+    """One subscription, read until the policy wants something else or it ends."""
+    client = desk.client
+    if client is None:
+        return
+    sub_task = await desk.load()
+    stream = client.subscribe(sub_task.remote_task_id, participant_id=sub_task.participant_id)
+    try:
+        async with pumped(stream) as pump:
+            await _read(desk, pump)
+    except StreamEndedError:
+        return
+    except RemoteCallError as error:
+        desk.pause.at_least(error.retry_after)
+        if error.code == "remote.too_large":
+            # The same event would come again at each subscription (S7).
+            desk.gone_streaming = True
+        logger.info(
+            "sub-task %s: the stream of agent %s failed (%s): %s",
+            desk.id,
+            desk.agent_id,
+            error.code,
+            error.message,
+        )
+
+
+async def _read(desk: Desk, pump: Pump[Heard]) -> None:
+    ear = Ear(desk, source="stream", cause="follow", live=False)
+    clock = asyncio.get_running_loop().time
+    quiet_since = clock()
+    while True:
+        quiet = desk.office.settings.quiet_check - (clock() - quiet_since)
+        wait = quiet if desk.waiting_text is None else min(quiet, await _text_due(desk))
+        try:
+            heard = await pump.next(max(wait, 0.0))
+        except TimeoutError:
+            if wait < quiet:
+                await _flush_text(desk)
+            else:
+                # Silence is no news and no end: GetTask decides, the stream stays open (D8).
+                await desk.fetch("recheck")
+                quiet_since = clock()
+        else:
+            quiet_since = clock()
+            await ear.hear(heard.report)
+        if not await _stays(desk, Follow):
+            return
