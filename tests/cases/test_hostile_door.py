@@ -1,6 +1,5 @@
 """Agents and callers that attack: echoed secrets, bombs, odd requests. Each broke something once."""
 
-import asyncio
 import base64
 import json
 import logging
@@ -206,26 +205,6 @@ async def test_a_token_endpoint_that_redirects_to_the_secret(
 # Small things that take long to read
 
 
-class _Turns:
-    """Counts how often the event loop gives everybody else a turn, while entered."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    async def _take(self) -> None:
-        while True:
-            await asyncio.sleep(0)
-            self.count += 1
-
-    async def __aenter__(self) -> "_Turns":
-        self._task = asyncio.create_task(self._take())
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
-
-
 def _answer(result: bytes) -> Any:
     async def answer(seen: Seen, reply: Reply) -> None:
         head, tail = b'{"jsonrpc":"2.0","id":1,"result":', b"}"
@@ -307,10 +286,7 @@ def test_signs_inside_of_texts_are_no_values(raw: bytes, crowded: bool) -> None:
 
 
 async def test_a_bomb_of_comments() -> None:
-    """J4: 7 KB that unpack to three million comment lines take turns with everybody else.
-
-    All of them were read in one go, and nothing else was done meanwhile.
-    """
+    """J3: 7 KB that unpack to three million comment lines cost the answer behind them nothing."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     bomb = b"".join(packer.compress(b":\n" * 32768) for _ in range(100))
     async with RawAgent() as agent:
@@ -330,9 +306,8 @@ async def test_a_bomb_of_comments() -> None:
         async with locum({"bad": agent.url}) as harness:
             row = await harness.spawn("p", agent="bad", goal="count")
             await agent.seen("SubscribeToTask")
-            async with _Turns() as turns:
-                await until(harness, row.id, "COMPLETED")
-    assert turns.count > 100
+            ended = await until(harness, row.id, "COMPLETED")
+            assert ended.text == "at last"
 
 
 # What callers send
