@@ -4,11 +4,9 @@ A command asks the machine before anything is recorded (H2); what it decides, `s
 assigns. A report that brings no news decides to nothing.
 """
 
-from collections.abc import Callable
 from typing import Any, assert_never
 
 from .artifacts import measure, size_of
-from .chain import GENESIS, decode, encode, seal
 from .commands import (
     Cancel,
     Command,
@@ -21,11 +19,10 @@ from .commands import (
     Rewatch,
     Spawn,
 )
+from .draft import Draft
 from .errors import (
-    HistoryError,
     IllegalTransitionError,
     NotParkedError,
-    RequestError,
     StaleQuestionError,
     SubTaskNotFoundError,
     SubTaskResolvedError,
@@ -41,7 +38,7 @@ from .hearing import (
     weigh,
 )
 from .lifecycle import A2AState, Trigger, target_of
-from .subtask import PushConfig, SubTask, evolve
+from .subtask import PushConfig, SubTask
 from .times import seconds_between
 
 __all__ = ["decide"]
@@ -53,7 +50,7 @@ def decide(sub_task: SubTask | None, command: Command) -> tuple[SubTask | None, 
     No event means that nothing is to be recorded. Raises SubTaskNotFoundError for a command about
     a sub-task that was never created, and the error of the rule that refuses it.
     """
-    draft = _Draft(sub_task, command)
+    draft = Draft(sub_task, command)
     if isinstance(command, Spawn):
         _spawn(draft, command)
     elif sub_task is None:
@@ -64,7 +61,7 @@ def decide(sub_task: SubTask | None, command: Command) -> tuple[SubTask | None, 
 
 
 def _decide_known(
-    draft: "_Draft",
+    draft: Draft,
     sub_task: SubTask,
     command: Hear | Reply | RefuseReply | Rewatch | Cancel | Expire | Fail | RevokePush,
 ) -> None:
@@ -89,55 +86,7 @@ def _decide_known(
             assert_never(never)
 
 
-class _Draft:
-    """The events decided so far, each sealed and applied, so that the next is decided on it."""
-
-    def __init__(self, sub_task: SubTask | None, command: Command) -> None:
-        self.sub_task = sub_task
-        self.events: list[Event] = []
-        self._command = command
-
-    @property
-    def next_version(self) -> int:
-        return 1 if self.sub_task is None else self.sub_task.version + 1
-
-    def add(self, make: Callable[..., Any], **fields: Any) -> None:
-        command, before = self._command, self.sub_task
-        correlation_id = command.correlation_id or (before.correlation_id if before else "")
-        draft: Event = make(
-            sub_task_id=command.sub_task_id,
-            version=self.next_version,
-            at=command.at,
-            cause=command.cause,
-            actor=command.actor,
-            correlation_id=correlation_id,
-            previous_hash=before.head if before else GENESIS,
-            **fields,
-        )
-        event = _admit(draft) if isinstance(command, Spawn | Reply | Cancel) else seal(draft)
-        self.sub_task = evolve(before, event)
-        self.events.append(event)
-
-
-def _admit(draft: Event) -> Event:
-    """Seal what a caller handed in, when it will be read back as it is now.
-
-    The last door: once recorded, a value that JSON does not hold would make the history unreadable.
-    """
-    try:
-        event = seal(draft)
-        read = decode(encode(event))
-    except (HistoryError, ValueError, TypeError, RecursionError) as error:
-        raise RequestError(f"It cannot be recorded: {error}") from error
-    if read != event:
-        raise RequestError(
-            "It cannot be recorded as it is: data may hold JSON values only (texts, finite numbers,"
-            " true, false, null, lists, and mappings with texts as keys)."
-        )
-    return event
-
-
-def _spawn(draft: _Draft, command: Spawn) -> None:
+def _spawn(draft: Draft, command: Spawn) -> None:
     if draft.sub_task is not None:
         # Only an idempotency key can lead to an id that is there already (C10).
         return
@@ -163,7 +112,7 @@ def _spawn(draft: _Draft, command: Spawn) -> None:
     )
 
 
-def _hear(draft: _Draft, sub_task: SubTask, command: Hear) -> None:
+def _hear(draft: Draft, sub_task: SubTask, command: Hear) -> None:
     if sub_task.is_resolved:
         return
     report = command.report
@@ -204,7 +153,7 @@ def _hear(draft: _Draft, sub_task: SubTask, command: Hear) -> None:
 
 
 def _link(
-    draft: _Draft, sub_task: SubTask, command: Hear, state: A2AState | None, *, is_moved: bool
+    draft: Draft, sub_task: SubTask, command: Hear, state: A2AState | None, *, is_moved: bool
 ) -> None:
     report = command.report
     # On a move the reply had woken it already: that never takes it back to SUBMITTED.
@@ -236,7 +185,7 @@ def _is_too_soon(sub_task: SubTask, state: A2AState, verdict: Verdict, command: 
 
 
 def _park(
-    draft: _Draft, sub_task: SubTask, state: A2AState, command: Hear, fields: dict[str, Any]
+    draft: Draft, sub_task: SubTask, state: A2AState, command: Hear, fields: dict[str, Any]
 ) -> None:
     words, parts = question_of(sub_task, command.report, command.artifacts, or_last_said=True)
     if sum(part.size for part in parts) > command.limits.result_bytes:
@@ -256,7 +205,7 @@ def _park(
 
 
 def _resolve(
-    draft: _Draft, sub_task: SubTask, state: A2AState, command: Hear, fields: dict[str, Any]
+    draft: Draft, sub_task: SubTask, state: A2AState, command: Hear, fields: dict[str, Any]
 ) -> None:
     fields["reason"] = command.reason
     is_working = sub_task.state is A2AState.WORKING
@@ -293,7 +242,7 @@ def _size_of(outcome: Outcome) -> int:
     return max(size_of(outcome.artifacts), len(outcome.text.encode()))
 
 
-def _reply(draft: _Draft, sub_task: SubTask, command: Reply) -> None:
+def _reply(draft: Draft, sub_task: SubTask, command: Reply) -> None:
     if sub_task.is_resolved:
         raise SubTaskResolvedError(sub_task.id, sub_task.state)
     if sub_task.question is None:
@@ -312,7 +261,7 @@ def _reply(draft: _Draft, sub_task: SubTask, command: Reply) -> None:
     )
 
 
-def _refuse_reply(draft: _Draft, sub_task: SubTask, command: RefuseReply) -> None:
+def _refuse_reply(draft: Draft, sub_task: SubTask, command: RefuseReply) -> None:
     pending = sub_task.reply
     if sub_task.is_resolved or pending is None or pending.message_id != command.message_id:
         return
@@ -331,7 +280,7 @@ def _refuse_reply(draft: _Draft, sub_task: SubTask, command: RefuseReply) -> Non
     )
 
 
-def _rewatch(draft: _Draft, sub_task: SubTask, command: Rewatch) -> None:
+def _rewatch(draft: Draft, sub_task: SubTask, command: Rewatch) -> None:
     if sub_task.question is None:
         return
     target_of(sub_task.state, Trigger.for_state(sub_task.state))
@@ -347,7 +296,7 @@ def _rewatch(draft: _Draft, sub_task: SubTask, command: Rewatch) -> None:
     )
 
 
-def _cancel(draft: _Draft, sub_task: SubTask, command: Cancel) -> None:
+def _cancel(draft: Draft, sub_task: SubTask, command: Cancel) -> None:
     if sub_task.is_resolved:
         return
     target_of(sub_task.state, Trigger.CANCEL)
@@ -361,7 +310,7 @@ def _cancel(draft: _Draft, sub_task: SubTask, command: Cancel) -> None:
     )
 
 
-def _expire(draft: _Draft, sub_task: SubTask, command: Expire) -> None:
+def _expire(draft: Draft, sub_task: SubTask, command: Expire) -> None:
     if sub_task.is_resolved or sub_task.deadline is None:
         return
     target_of(sub_task.state, Trigger.FAIL)
@@ -375,7 +324,7 @@ def _expire(draft: _Draft, sub_task: SubTask, command: Expire) -> None:
     )
 
 
-def _fail(draft: _Draft, sub_task: SubTask, command: Fail) -> None:
+def _fail(draft: Draft, sub_task: SubTask, command: Fail) -> None:
     if sub_task.is_resolved:
         return
     trigger = Trigger.for_state(command.state)
@@ -391,7 +340,7 @@ def _fail(draft: _Draft, sub_task: SubTask, command: Fail) -> None:
     )
 
 
-def _revoke_push(draft: _Draft, sub_task: SubTask, command: RevokePush) -> None:
+def _revoke_push(draft: Draft, sub_task: SubTask, command: RevokePush) -> None:
     on_task = command.remote_task_id or sub_task.push_task_id
     config = PushConfig(config_id=command.config_id, remote_task_id=on_task)
     if config not in sub_task.push_configs:
