@@ -9,6 +9,7 @@ import tempfile
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -34,6 +35,9 @@ from tests.stores import (
     rewatch,
     working,
 )
+
+# One test, and hundreds of lives in it: a slow disk or processor is no failure.
+pytestmark = pytest.mark.timeout(300)
 
 KEYS = [f"s{number}" for number in range(4)]
 PARENTS = {key: f"p{number % 2}" for number, key in enumerate(KEYS)}

@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -95,6 +96,10 @@ reports = st.one_of(
     ),
     st.builds(lambda parts: message(*parts), said),
 )
+
+
+# One test, and hundreds of lives in it: a slow disk or processor is no failure.
+pytestmark = pytest.mark.timeout(300)
 
 
 class Lives(RuleBasedStateMachine):
