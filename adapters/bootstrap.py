@@ -204,9 +204,7 @@ class Harness:
             participant_id=self.settings.standin.participant_id,
             now=self._clock(),
         )
-        recorded = await self._journal.handle(command)
-        if recorded.events:
-            self._supervisor.adopt(recorded.sub_task, unsent=True)
+        recorded = await self._journal.handle(command, then=self._handed_out)
         return await self._row_as(recorded)
 
     async def reply(
@@ -234,8 +232,7 @@ class Harness:
             now=self._clock(),
         )
         with self._supervisor.replying(sub_task_id, command.message_id):
-            recorded = await self._journal.handle(command)
-        self._supervisor.adopt(recorded.sub_task)
+            recorded = await self._journal.handle(command, then=self._replied)
         return await self._row_as(recorded)
 
     async def cancel(
@@ -370,6 +367,15 @@ class Harness:
         return None if self._self_agent is None else self._self_agent.app
 
     # --- inside
+
+    # What was recorded is done, whether or not its caller still waits for it.
+
+    def _handed_out(self, recorded: Recorded) -> None:
+        if recorded.events:
+            self._supervisor.adopt(recorded.sub_task, unsent=True)
+
+    def _replied(self, recorded: Recorded) -> None:
+        self._supervisor.adopt(recorded.sub_task)
 
     async def _row_as(self, recorded: Recorded) -> SubTaskRow:
         """The row as it was recorded, which readers find by now; the agent may be further."""

@@ -24,7 +24,7 @@ from .sqlite import store_errors
 from .store import Store
 from .threads import Readers, unhurried
 from .views import Views
-from .writer import Recorded, Writer
+from .writer import Outcome, Recorded, Writer
 
 __all__ = ["Journal", "OnEvents"]
 
@@ -45,10 +45,11 @@ LINGER = 0.001
 
 @dataclass(slots=True)
 class _Asked:
-    """A command, and who waits for it."""
+    """A command, who waits for it, and what is done with the outcome whether they still wait."""
 
     command: Command
     future: "asyncio.Future[Recorded]"
+    then: Callable[[Recorded], None] | None = None
 
 
 @dataclass(slots=True)
@@ -130,17 +131,20 @@ class Journal:
         """The latest position in the log that this process knows of."""
         return self._writer.position
 
-    async def handle(self, command: Command) -> Recorded:
+    async def handle(
+        self, command: Command, then: Callable[[Recorded], None] | None = None
+    ) -> Recorded:
         """Decide a command and record what it decides; what it did, once that is on disk.
 
         Commands for one sub-task are decided in the order of the calls. Cancelling the caller does
-        not take the command back. Raises the core's error when the command is refused (nothing is
+        not take the command back: `then` is called in this loop with what was done, before the
+        caller goes on, and also when there is none any more. Raises the core's error when the command is refused (nothing is
         recorded); StoreError `store.failed` when the store cannot write, `store.conflict` when
         another process keeps writing the same sub-task, `store.closed` after closing.
         """
         self._check_open()
         future: asyncio.Future[Recorded] = self._loop.create_future()
-        self._queue.put(_Asked(command, future))
+        self._queue.put(_Asked(command, future, then))
         return await future
 
     async def load(self, sub_task_id: str) -> SubTask:
@@ -237,7 +241,7 @@ class Journal:
 
     def _record(self, asked: list[_Asked]) -> None:
         outcomes = self._writer.handle([one.command for one in asked])
-        self._post(_tell, list(zip((one.future for one in asked), outcomes, strict=True)))
+        self._post(_tell_all, list(zip(asked, outcomes, strict=True)))
 
     def _project(self, reach: int) -> None:
         events = self._writer.recorded
@@ -277,6 +281,13 @@ class Journal:
         except RuntimeError:
             # The loop is closed: nobody is left to be told. What was recorded is on disk.
             log.warning("the event loop ended before the journal was closed")
+
+
+def _tell_all(outcomes: list[tuple[_Asked, Outcome]]) -> None:
+    for asked, outcome in outcomes:
+        if asked.then is not None and isinstance(outcome, Recorded):
+            asked.then(outcome)
+    _tell([(asked.future, outcome) for asked, outcome in outcomes])
 
 
 def _tell(outcomes: "list[tuple[asyncio.Future[Any], Any]]") -> None:
