@@ -31,15 +31,17 @@ def declared_kind(content_type: str) -> Kind:
 
 
 class Pieces:
-    """The body of a response, unpacked, piece by piece; none is empty."""
+    """The body of a response, unpacked, piece by piece; none is empty.
+
+    A packed body ends where its packing does, whatever comes after that: the rest is not read.
+    """
 
     def __init__(self, response: httpx.Response, notes: CallNotes) -> None:
-        inflater = Inflater(response.headers.get("content-encoding", ""))
-        if inflater.packed:
+        self._inflater = Inflater(response.headers.get("content-encoding", ""))
+        if self._inflater.packed:
             notes.note(["http.content_encoding"])
         assert isinstance(response.stream, httpx.AsyncByteStream)
-        self._packed = inflater.packed
-        self._unpacked = inflater.feed
+        self._notes = notes
         self._raw: AsyncIterator[bytes] = response.stream.__aiter__()
         self._steps: Iterator[bytes] = iter(())
 
@@ -48,13 +50,18 @@ class Pieces:
 
     async def __anext__(self) -> bytes:
         while True:
-            step = next(self._steps, b"")
+            step = next(self._steps, None)
+            if self._inflater.packed:
+                # A small piece unpacks to a thousand times its size, and pieces without an end may
+                # unpack to nothing at all: others get their turn (J4).
+                await asyncio.sleep(0)
             if step:
-                if self._packed:
-                    # A small piece unpacks to a thousand times its size: others get their turn (J4).
-                    await asyncio.sleep(0)
                 return step
-            self._steps = self._unpacked(await anext(self._raw))
+            if self._inflater.over:
+                self._notes.note(["http.trailing_bytes"])
+                raise StopAsyncIteration
+            if step is None:
+                self._steps = self._inflater.feed(await anext(self._raw))
 
 
 async def read_body(response: httpx.Response, notes: CallNotes, limit: int, *, cut: bool) -> bytes:

@@ -12,7 +12,10 @@ import httpx
 __all__ = ["Inflater"]
 
 _STEP: Final = 64 << 10
+_GZIP: Final = 16 + zlib.MAX_WBITS
 _GZIP_OR_ZLIB: Final = 32 + zlib.MAX_WBITS
+_MARK: Final = b"\x1f\x8b"
+"""What a member of a gzip body begins with."""
 
 
 class Inflater:
@@ -26,14 +29,23 @@ class Inflater:
         if self.packed:
             # Kilobytes, which a held stream that is not packed does without.
             self._unpack = zlib.decompressobj(_GZIP_OR_ZLIB)
+        self.over = False
+        """The packed body has ended, and what came after it is no part of it."""
+        self._has_members = encoding in ("gzip", "x-gzip")
+        self._head = b""
         self._begun = False
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
-        """The piece unpacked, in steps of at most 64 KiB. Raises httpx.DecodingError."""
+        """The piece unpacked, in steps of at most 64 KiB, some of them empty; none once it is over.
+
+        Raises httpx.DecodingError.
+        """
         if not self.packed:
             yield piece
             return
-        while piece:
+        while piece and not self.over:
+            if self._unpack.eof and not (piece := self._next_member(piece)):
+                return
             try:
                 step = self._unpack.decompress(piece, _STEP)
             except zlib.error as broken:
@@ -44,8 +56,24 @@ class Inflater:
                 self._unpack = zlib.decompressobj(-zlib.MAX_WBITS)
                 continue
             self._begun = True
-            if step:
-                yield step
-            piece = self._unpack.unconsumed_tail
-            if self._unpack.eof:
-                return
+            # An empty one too: a piece may hold thousands of members with nothing in them, and
+            # whoever reads gives others a turn between any two steps (J4).
+            yield step
+            piece = self._unpack.unused_data if self._unpack.eof else self._unpack.unconsumed_tail
+
+    def _next_member(self, piece: bytes) -> bytes:
+        """What to unpack of the bytes after an end; nothing while that is not clear, or for ever.
+
+        A gzip body is one member or several, one right after the other (RFC 1952, 2.2). Whatever
+        else comes is not looked at, and must not reach `zlib`, which would keep all of it.
+        """
+        head = self._head + piece
+        self._head = b""
+        if self._has_members and head.startswith(_MARK):
+            self._unpack = zlib.decompressobj(_GZIP)
+            return head
+        if self._has_members and _MARK.startswith(head):
+            self._head = head
+        else:
+            self.over = True
+        return b""
