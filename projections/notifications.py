@@ -137,11 +137,15 @@ def _others(parts: list[Part], told: str, limit: int) -> str:
 
 def part_lines(parts: Iterable[Part], told: str) -> Iterator[str]:
     """A line for each part that is no text; data that is a line of `told` already is left out."""
+    lines: frozenset[str] | None = None
     for part in parts:
         named = ", ".join(one_line(name) for name in (part.filename, part.media_type) if name)
         if part.data is not UNSET:
             compact = json.dumps(part.data, ensure_ascii=False, separators=(",", ":"))
-            if compact not in told.split("\n"):
+            if lines is None:
+                # Once, however many parts there are: a result may have millions of lines (J4).
+                lines = frozenset(told.split("\n"))
+            if compact not in lines:
                 yield f"data: {compact}"
         elif isinstance(part.url, str):
             yield f"file at {one_line(part.url)}" + (f" ({named})" if named else "")

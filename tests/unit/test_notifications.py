@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from locum.core.report import Part
 from locum.projections import Notification, SubTaskRow, note_for, note_to_json, row_after
-from locum.projections.notifications import TEXT_LIMIT
+from locum.projections.notifications import TEXT_LIMIT, part_lines
 from locum.projections.untrusted import neutralised, one_line, untrusted_block
 from tests.lives import Life, artifact, data, push, remote, status, task, text
 
@@ -313,3 +313,11 @@ def test_text_parts_are_not_listed_as_others() -> None:
     """R3: the text is told once."""
     note = ended("COMPLETED", artifacts=(artifact("a1", text("12"), data(12)),))
     assert (note.text, note.others) == ("12", "")
+
+
+def test_many_parts_beside_a_long_text_are_told_soon() -> None:
+    """J3, J4: the text is looked through once, and not again for each of its 30,000 parts."""
+    told_already = '{"n":1}\n' + "x\n" * (1 << 20)
+    lines = list(part_lines([data({"n": n}) for n in range(30_000)], told_already))
+    assert lines[:2] == ['data: {"n":0}', 'data: {"n":2}']
+    assert len(lines) == 29_999
