@@ -18,6 +18,7 @@ from locum.core.commands import Command
 from locum.core.errors import LocumError, StoreError
 from locum.core.events import Event
 from locum.core.subtask import SubTask, replay
+from locum.projections.runner import PAGE
 
 from .ledger import Stored
 from .sqlite import store_errors
@@ -41,6 +42,9 @@ change the same rows. Projecting the events of a few commits together then saves
 LAG = 0.005
 LINGER = 0.001
 """Seconds that the views may be behind busy callers, and that these are waited for."""
+RETRY_FIRST = 0.25
+RETRY_MOST = 8.0
+"""Seconds until views that could not be brought up to date are tried again: at first, at the most."""
 
 
 @dataclass(slots=True)
@@ -88,6 +92,10 @@ class Journal:
         self._loop = asyncio.get_running_loop()
         self._queue: SimpleQueue[_Item] = SimpleQueue()
         self._is_closed = False
+        self._told: int | None = None
+        """Up to where `on_events` was told, while the views are behind; None when they are not."""
+        self._pause = RETRY_FIRST
+        self._retry_at = 0.0
         # A daemon: one that was never closed does not keep its process from ending.
         self._thread = threading.Thread(target=self._work, name="locum-journal", daemon=True)
         self.views = Views(store.tables, readers, store.projector.position, self._reach)
@@ -138,9 +146,10 @@ class Journal:
 
         Commands for one sub-task are decided in the order of the calls. Cancelling the caller does
         not take the command back: `then` is called in this loop with what was done, before the
-        caller goes on, and also when there is none any more. Raises the core's error when the command is refused (nothing is
-        recorded); StoreError `store.failed` when the store cannot write, `store.conflict` when
-        another process keeps writing the same sub-task, `store.closed` after closing.
+        caller goes on, and also when there is none any more. Raises the core's error when the
+        command is refused (nothing is recorded); StoreError `store.failed` when the store cannot
+        write, `store.conflict` when another process keeps writing the same sub-task,
+        `store.closed` after closing.
         """
         self._check_open()
         future: asyncio.Future[Recorded] = self._loop.create_future()
@@ -203,7 +212,7 @@ class Journal:
             asked: list[_Asked] = []
             jobs: list[_Job] = []
             reach = 0
-            for item in self._waiting(lags_until):
+            for item in self._waiting(self._patience(lags_until)):
                 if item is None:
                     is_last = True
                 elif isinstance(item, _Asked):
@@ -219,17 +228,23 @@ class Journal:
                 if len(self._writer.recorded) < self._batch and time.monotonic() < lags_until:
                     continue
             lags_until = None
-            self._project(reach)
+            self._project(reach, is_last=is_last)
             for job in jobs:
                 self._do(job)
 
-    def _waiting(self, lags_until: float | None) -> list[_Item]:
+    def _patience(self, lags_until: float | None) -> float | None:
+        """Seconds until there is something to do that nobody asks for; None for never."""
+        if lags_until is not None:
+            return LINGER
+        return None if self._told is None else max(0.0, self._retry_at - time.monotonic())
+
+    def _waiting(self, patience: float | None) -> list[_Item]:
         """What waits: a commit is made at once when nothing else is queued.
 
-        Waits for a first item; while the views lag, only for a moment, and there may be none.
+        Waits for a first item, so many seconds or for ever; there may be none.
         """
         try:
-            items = [self._queue.get(timeout=None if lags_until is None else LINGER)]
+            items = [self._queue.get(timeout=patience)]
         except Empty:
             return []
         while items[-1] is not None and len(items) < self._batch:
@@ -243,23 +258,46 @@ class Journal:
         outcomes = self._writer.handle([one.command for one in asked])
         self._post(_tell_all, list(zip(asked, outcomes, strict=True)))
 
-    def _project(self, reach: int) -> None:
-        events = self._writer.recorded
+    def _project(self, reach: int, *, is_last: bool) -> None:
+        events, self._writer.recorded = self._writer.recorded, []
         projector = self._store.projector
+        told = self._told
+        if told is not None and not reach and (is_last or time.monotonic() < self._retry_at):
+            return
         try:
             with store_errors("to project events"):
-                projector.take(events)
-                if projector.position < reach:
+                if told is not None:
                     projector.catch_up()
-        except Exception as error:
-            # The events are on disk; they are projected with the next ones, or at the next start.
-            log.exception("the projections could not be brought up to date")
-            code = error.code if isinstance(error, LocumError) else "store.failed"
-            self._post(self.views.fail, f"The views are behind the log: {error}", code)
+                    self._tell_missed(told, projector.position)
+                    events = []
+                else:
+                    projector.take(events)
+                    if projector.position < reach:
+                        projector.catch_up()
+        except Exception as error:  # noqa: BLE001 - it is logged and told, and the thread lives on
+            self._fall_behind(error, events[0][0] - 1 if events else projector.position)
             return
-        if events or reach:
-            self._writer.recorded = []
+        if events or reach or told is not None:
             self._post(self._announce, events, projector.position)
+
+    def _fall_behind(self, error: Exception, told: int) -> None:
+        """The events are on disk, and are projected and told from there when that works again."""
+        if self._told is None:
+            self._told, self._pause = told, RETRY_FIRST
+            log.error("the projections could not be brought up to date", exc_info=error)
+        else:
+            self._pause = min(self._pause * 2, RETRY_MOST)
+        self._retry_at = time.monotonic() + self._pause
+        code = error.code if isinstance(error, LocumError) else "store.failed"
+        self._post(self.views.fail, f"The views are behind the log: {error}", code)
+
+    def _tell_missed(self, told: int, position: int) -> None:
+        """Tell what is in the views by now, page by page: it may be much (J3)."""
+        while page := self._store.ledger.events_after(told, min(PAGE, position - told)):
+            told = self._told = page[-1][0]
+            self._post(self._announce, page, told)
+        self._told = None
+        log.info("the projections are up to date again")
 
     def _do(self, job: _Job) -> None:
         try:
@@ -267,6 +305,7 @@ class Journal:
         except Exception as error:  # noqa: BLE001 - it is the caller's, and the thread lives on
             self._post(_tell, [(job.future, error)])
         else:
+            self._retry_at = 0.0  # what was in the way may be gone
             self._post(_tell, [(job.future, result)])
             self._post(self._announce, [], self._store.projector.position)
 
