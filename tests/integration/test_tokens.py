@@ -79,6 +79,36 @@ async def test_a_caller_that_gives_up_does_not_take_the_others_with_it(
     assert bearers(agent) == ["Bearer mine"]
 
 
+async def test_a_token_endpoint_that_is_down_is_waited_for_once(issuer: RawAgent) -> None:
+    """A6, J4: whoever waits for a fetch that fails gets its failure, and does not fetch in turn."""
+    go_on = asyncio.Event()
+    issuer.on("/token", [go_on, failed(503)], [go_on, token("one", expires_in=0)], token("two"))
+    source = TokenSource(
+        TokenClient(),
+        token_url=f"{issuer.url}/token",
+        client_id="c",
+        client_secret=Secret(SECRET),
+    )
+    callers = [asyncio.create_task(source.token()) for _ in range(20)]
+    await issuer.seen("/token")
+    go_on.set()
+    errors = await asyncio.gather(*callers, return_exceptions=True)
+    assert len(issuer.calls("/token")) == 1
+    assert len({id(error) for error in errors}) == len(errors)
+    for error in errors:
+        assert isinstance(error, RemoteCallError)
+        assert (error.code, error.kind, error.status) == (
+            "remote.token_unavailable",
+            "transient",
+            503,
+        )
+    # Who comes after that asks again, and a token that lasts no time still serves all who waited.
+    found = await asyncio.gather(*(source.token() for _ in range(20)))
+    assert {one.reveal() for one in found} == {"one"}
+    assert len(issuer.calls("/token")) == 2
+    assert (await source.token()).reveal() == "two"
+
+
 def refuses(*tokens: str) -> Callable[[Seen, Reply], Any]:
     """An agent's handler that answers 401 to these tokens."""
 

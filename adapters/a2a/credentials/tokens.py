@@ -147,20 +147,28 @@ class TokenSource:
         self._token: Secret | None = None
         self._good_until = 0.0
         self._in_form = False
+        self._attempts = 0
+        self._failure: RemoteCallError | None = None
+        """Why the last attempt brought no token."""
         self._lock = asyncio.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def token(self) -> Secret:
-        """A token that is not about to run out; many callers at once cause one request.
+        """A token that is not about to run out.
 
-        Raises RemoteCallError: `remote.token_refused` (refused) or `remote.token_unavailable`
-        (transient).
+        Many callers at once cause one request, and get its token or its failure; when the caller
+        that makes it is cancelled, the next one makes another. Raises RemoteCallError:
+        `remote.token_refused` (refused) or `remote.token_unavailable` (transient).
         """
         if self._is_good():
             return self._kept()
+        attempts = self._attempts
         async with self._single_flight():
             if not self._is_good():
-                await self._fetch()
+                if self._attempts == attempts or (self._token is None and self._failure is None):
+                    await self._attempt()
+                elif self._failure is not None:
+                    raise _like(self._failure)
             return self._kept()
 
     def forget(self, token: Secret) -> None:
@@ -181,6 +189,15 @@ class TokenSource:
         if loop is not self._loop:
             self._loop, self._lock = loop, asyncio.Lock()
         return self._lock
+
+    async def _attempt(self) -> None:
+        """Fetch a token, for all who wait for that by now."""
+        try:
+            await self._fetch()
+        except RemoteCallError as error:
+            self._attempts, self._failure = self._attempts + 1, _like(error)
+            raise
+        self._attempts, self._failure = self._attempts + 1, None
 
     async def _fetch(self) -> None:
         url = self._token_url or await self._discover()
@@ -286,6 +303,11 @@ def _seconds(value: Any) -> float:
     except (TypeError, ValueError):
         return float("inf")
     return seconds if seconds > 0 else 0.0
+
+
+def _like(error: RemoteCallError) -> RemoteCallError:
+    """The same error for another caller: one that is raised twice has a mixed up traceback."""
+    return RemoteCallError(error.message, code=error.code, kind=error.kind, status=error.status)
 
 
 def _failed(
