@@ -19,7 +19,9 @@ COST = 64
 """Bytes that each part and artifact past the first FREE counts besides what it carries, so that a
 million empty ones are over a limit too (J3)."""
 
-_NONE: frozenset[str] = frozenset()
+BLOCK = 256
+"""Chunks of text that are joined as they come in: each is a `str` of its own by then, which takes
+more memory than the few bytes that it may count (J3)."""
 
 
 class Artifacts:
@@ -30,12 +32,11 @@ class Artifacts:
     is there by then is over the limit, which its end is decided by (J3). A snapshot begins anew.
     """
 
-    __slots__ = ("_closed", "_growing", "_limit", "_size", "_whole")
+    __slots__ = ("_growing", "_limit", "_size", "_whole")
 
     def __init__(self, *, limit: int | None = None) -> None:
         self._limit = limit
         self._growing: dict[tuple[str, int], _Growing] = {}
-        self._closed = _NONE
         self._size = 0
         self._whole: tuple[Artifact, ...] | None = ()
 
@@ -57,11 +58,9 @@ class Artifacts:
             return self._take_snapshot(report.artifacts)
         anomalies: list[str] = []
         for artifact in report.artifacts:
-            anomaly = self._update(artifact, append=report.append)
+            anomaly = self._update(artifact, append=report.append, last=report.last_chunk)
             if anomaly:
                 anomalies.append(anomaly)
-            elif report.last_chunk:
-                self._closed |= {artifact.artifact_id}
         return tuple(anomalies)
 
     def _is_over(self, size: int) -> bool:
@@ -71,18 +70,19 @@ class Artifacts:
     def _take_snapshot(self, snapshot: tuple[Artifact, ...]) -> tuple[str, ...]:
         # What is over the limit already was cut: GetTask's word is all that is left to go by.
         heard = () if self._is_over(self._size) else self.whole
+        known = self._growing
         self._growing = {
-            key: _Growing(artifact)
+            key: _Growing(artifact, is_closed=key in known and known[key].is_closed)
             for key, artifact in _by_key(merge_snapshot(heard, snapshot)).items()
         }
         self._size = sum(growing.size for growing in self._growing.values())
         self._whole = None
         return ("artifact.over_limit",) if self._is_over(self._size) else ()
 
-    def _update(self, artifact: Artifact, *, append: bool) -> str:
+    def _update(self, artifact: Artifact, *, append: bool, last: bool) -> str:
         key = (artifact.artifact_id, 0)
         known = self._growing.get(key)
-        if append and known is not None and artifact.artifact_id in self._closed:
+        if append and known is not None and known.is_closed:
             return "artifact.append_after_last"
         erases_nothing = all(part.is_empty for part in artifact.parts)
         size_before = 0 if known is None else known.size
@@ -97,8 +97,7 @@ class Artifacts:
             if self._is_over(self._size) and known.size >= size_before:
                 return "artifact.over_limit"
             self._growing[key] = known
-        if not append:
-            self._closed -= {artifact.artifact_id}
+        known.is_closed = last
         self._size += known.size - size_before
         self._whole = None
         return ""
@@ -107,24 +106,34 @@ class Artifacts:
 class _Growing:
     """One artifact while chunks come in. Chunks of text are one text part, joined when asked for."""
 
-    __slots__ = ("_chunks", "_parts", "_plain", "size")
+    __slots__ = ("_chunks", "_loose", "_metadata", "_parts", "_plain", "is_closed", "size")
 
-    def __init__(self, artifact: Artifact) -> None:
-        self._plain = artifact
+    def __init__(self, artifact: Artifact, *, is_closed: bool = False) -> None:
+        self.is_closed = is_closed
+        """True from its last chunk on, until it is replaced."""
+        self.size = _size_of(artifact)
+        self._plain = msgspec.structs.replace(artifact, parts=(), metadata={})
+        self._metadata = dict(artifact.metadata)
         self._parts = list(artifact.parts)
         self._chunks: list[str] = []
-        self.size = _size_of(artifact)
+        self._loose = 0
 
     def add(self, chunk: Artifact) -> None:
         """Add a chunk's parts; its name, description and metadata where it has any (R7)."""
-        plain = self._plain
-        self._plain = Artifact(
-            artifact_id=plain.artifact_id,
-            name=chunk.name or plain.name,
-            description=chunk.description or plain.description,
-            metadata={**plain.metadata, **chunk.metadata},
-        )
-        self.size += _size_about(self._plain) - _size_about(plain)
+        if chunk.name or chunk.description:
+            plain = self._plain
+            self._plain = msgspec.structs.replace(
+                plain,
+                name=chunk.name or plain.name,
+                description=chunk.description or plain.description,
+            )
+            self.size += _size_about(self._plain) - _size_about(plain)
+        if chunk.metadata:
+            # Only what it changes is measured: there may be much, and many chunks.
+            known = self._metadata
+            replaced = {key: known[key] for key in chunk.metadata if key in known}
+            self.size += _size_of_metadata(chunk.metadata) - _size_of_metadata(replaced)
+            known.update(chunk.metadata)
         for part in chunk.parts:
             if not part.is_empty:
                 self._add(part)
@@ -133,6 +142,10 @@ class _Growing:
         if self._parts and isinstance(part.text, str) and _joins(self._parts[-1], part):
             self._chunks.append(part.text)
             self.size += len(part.text.encode())
+            self._loose += 1
+            if self._loose == BLOCK:
+                self._chunks[-BLOCK:] = ["".join(self._chunks[-BLOCK:])]
+                self._loose = 0
             return
         self._join()
         self._parts.append(part)
@@ -144,11 +157,14 @@ class _Growing:
             text = "".join((str(last.text), *self._chunks))
             self._parts[-1] = msgspec.structs.replace(last, text=text)
             self._chunks = []
+            self._loose = 0
 
     def whole(self) -> Artifact:
         """The artifact as far as it has come."""
         self._join()
-        return msgspec.structs.replace(self._plain, parts=tuple(self._parts))
+        return msgspec.structs.replace(
+            self._plain, parts=tuple(self._parts), metadata=dict(self._metadata)
+        )
 
 
 def _joins(last: Part, part: Part) -> bool:
@@ -171,7 +187,12 @@ def _size_of(artifact: Artifact) -> int:
 
 def _size_about(artifact: Artifact) -> int:
     about = len(artifact.artifact_id) + len(artifact.name) + len(artifact.description)
-    return about + (len(msgspec.json.encode(artifact.metadata)) if artifact.metadata else 0)
+    return about + _size_of_metadata(artifact.metadata)
+
+
+def _size_of_metadata(metadata: Mapping[str, object]) -> int:
+    """Bytes of its entries as JSON. Of two that share no key, the sizes add up."""
+    return len(msgspec.json.encode(metadata)) - 1 if metadata else 0
 
 
 def _by_key(artifacts: Iterable[Artifact]) -> dict[tuple[str, int], Artifact]:

@@ -1,5 +1,6 @@
 """What agents say in our own types, and their artifacts put together: complete, never doubled."""
 
+import tracemalloc
 from typing import Any
 
 import msgspec
@@ -341,6 +342,7 @@ def test_the_running_size_is_the_size() -> None:
         chunk("m", data(1), append=True),
         chunk("a", "é", metadata={"k": 1}, name="n"),
         chunk("a", "é", append=True, metadata={"kk": 22}),
+        chunk("a", append=True, metadata={"k": "é" * 9, "kkk": None}, description="d"),
         chunk("a", data([1, 2], filename="f"), Part(url="https://x"), append=True),
         chunk("b", Part(raw="AAECAw==")),
         chunk("b", "x"),
@@ -354,6 +356,58 @@ def test_the_running_size_is_the_size() -> None:
             over.note(report)
         assert within.note(chunk("new")) == ()
         assert over.note(chunk("new")) == ("artifact.over_limit",)
+
+
+def test_a_great_many_last_chunks() -> None:
+    """J3, J4: an artifact more takes as long as the first, however many have been closed."""
+    artifacts = Artifacts()
+    for number in range(100_000):
+        artifacts.note(chunk(str(number), "x", last=True))
+    assert len(artifacts) == 100_000
+    assert artifacts.note(chunk("0", "y", append=True)) == ("artifact.append_after_last",)
+
+
+def test_a_great_many_chunks_beside_much_metadata() -> None:
+    """J3, J4: a chunk takes as long as what it brings, however much metadata is there already."""
+    artifacts = together(chunk("a", "x", metadata={f"k{n}": "v" * 90 for n in range(10_000)}))
+    for number in range(30_000):
+        artifacts.note(chunk("a", "x", append=True, metadata={"last": number}))
+    (whole,) = artifacts.whole
+    assert parts_text(whole.parts) == "x" * 30_001
+    assert (len(whole.metadata), whole.metadata["last"]) == (10_001, 29_999)
+
+
+def test_a_snapshot_does_not_open_what_was_closed() -> None:
+    """R1, D12: a chunk after the last one is odd, also when GetTask was asked meanwhile."""
+    artifacts = together(*HELLO, snapshot(artifact("a", "Hello, big world!"), artifact("b", "x")))
+    late = chunk("a", "again", append=True)
+    assert artifacts.note(late) == ("artifact.append_after_last",)
+    assert artifacts.note(chunk("b", "y", append=True)) == ()
+
+
+def test_what_is_handed_out_does_not_change() -> None:
+    """D12: what was made of earlier chunks stays as it was when others come in."""
+    artifacts = together(chunk("a", "x", metadata={"k": 1}))
+    (before,) = artifacts.whole
+    artifacts.note(chunk("a", "y", append=True, metadata={"k": 2}))
+    assert before == artifact("a", "x", metadata={"k": 1})
+    assert artifacts.whole == (artifact("a", "xy", metadata={"k": 2}),)
+
+
+def test_small_chunks_take_little_memory() -> None:
+    """J3: what is held is about as much as what is counted, however small the chunks are."""
+    count = 20_000
+    artifacts = together(chunk("a", "\u4e00"))
+    tracemalloc.start()
+    try:
+        for number in range(1, count):
+            artifacts.note(chunk("a", chr(0x4E00 + number), append=True))
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    (whole,) = artifacts.whole
+    assert whole.parts == (text("".join(chr(0x4E00 + number) for number in range(count))),)
+    assert held < 3 * size_of(artifacts.whole)
 
 
 # --- parts
