@@ -7,7 +7,7 @@ shut down in reverse.
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack
+from contextlib import AbstractContextManager, AsyncExitStack, aclosing
 from datetime import UTC, datetime
 from random import Random
 from types import TracebackType
@@ -95,9 +95,10 @@ class Harness:
                 reach=self._registry.reach,
             )
             self._supervisor = await stack.enter_async_context(Supervisor(office))
-            async for slot in self._journal.views.open_slots():
-                self._lookout.expect(slot.id, slot.parent_id)
-                self._supervisor.recover(slot)
+            async with aclosing(self._journal.views.open_slots()) as slots:
+                async for slot in slots:
+                    self._lookout.expect(slot.id, slot.parent_id)
+                    self._supervisor.recover(slot)
             self._supervisor.take_up()
             stack.callback(self.stop_waiting)
             self._stack = stack.pop_all()
@@ -243,9 +244,10 @@ class Harness:
         actor: str = "api",
         correlation_id: str | None = None,
     ) -> SubTaskRow:
-        """Cancel; the row once it has ended, which takes `cancel_grace` at the most (F2).
+        """Cancel; the row once it has ended (F2).
 
-        An end that the agent had ready counts. What has ended already is returned as it is.
+        That takes `cancel_grace` at the most, and `cancel_link_wait` before it while the task id of
+        a send is waited for. An end that the agent had ready counts. What has ended already is returned as it is.
         """
         reason = checked_text("reason", reason, limit=4_000)
         actor = checked_line("actor", actor)
@@ -306,12 +308,15 @@ class Harness:
         """Cancel all of the parent's unresolved sub-tasks; their rows when they have ended (F5)."""
         await self._journal.views.wait(self._journal.position)
         rows = await self.rows(checked_id("parent_id", parent_id), unresolved=True)
-        return await asyncio.gather(
-            *(
-                self.cancel(row.id, reason, actor=actor, correlation_id=correlation_id)
-                for row in rows
-            )
+        cancels = (
+            self.cancel(row.id, reason, actor=actor, correlation_id=correlation_id) for row in rows
         )
+        # All of them are waited for, whatever becomes of one.
+        ended = await asyncio.gather(*cancels, return_exceptions=True)
+        for failed in ended:
+            if isinstance(failed, BaseException):
+                raise failed
+        return [row for row in ended if not isinstance(row, BaseException)]
 
     async def notes(
         self, parent_id: str, after: int = 0, limit: int = 100
@@ -347,9 +352,9 @@ class Harness:
 
     # --- for the faces
 
-    def push_accepts(self, sub_task_id: str, tokens: Sequence[str]) -> bool:
-        """True when every token is the sub-task's own (D3)."""
-        return self._supervisor.accepts(sub_task_id, tokens)
+    async def push_accepts(self, sub_task_id: str, tokens: Sequence[str]) -> bool:
+        """True when every token is the sub-task's own (D3). Raises StoreError."""
+        return await self._supervisor.accepts(sub_task_id, tokens)
 
     def ring(
         self,

@@ -68,10 +68,11 @@ async def _cancel(desk: Desk, action: CancelRemote) -> bool:
 async def _reached(desk: Desk) -> AgentClient | None:
     """How the agent is called, as soon as it can be; None when it is no longer configured."""
     pause = desk.retry_pause()
-    while (client := desk.client) is None and not desk.is_orphan:
-        await asyncio.sleep(pause.step())
+    while True:
         await desk.reach()
-    return client
+        if desk.client is not None or desk.is_orphan:
+            return desk.client
+        await asyncio.sleep(pause.step())
 
 
 async def _find(desk: Desk, client: AgentClient, sub_task: SubTask) -> SubTask:

@@ -56,7 +56,8 @@ async def work(desk: Desk) -> SubTask:
 
 
 async def _do(desk: Desk, action: Action) -> None:
-    await desk.reach()
+    if not isinstance(action, CancelRemote):  # whose time is counted from its first step (F2)
+        await desk.reach()
     match action:
         case Send(look_first=look_first):
             await deliver_brief(desk, look_first=look_first)
@@ -136,8 +137,15 @@ async def _answering(
 async def _running(work: Coroutine[Any, Any, Any]) -> AsyncIterator[asyncio.Task[Any]]:
     """`work` as a task that is over when the block is left."""
     task = asyncio.create_task(work)
+    raised: BaseException | None = None
     try:
         yield task
+    except BaseException as error:
+        raised = error
+        raise
     finally:
         task.cancel()
         await asyncio.wait({task})
+        failed = None if task.cancelled() else task.exception()
+        if failed is not None and failed is not raised:
+            logger.warning("what was let go of has failed", exc_info=failed)

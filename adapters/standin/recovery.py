@@ -8,6 +8,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from contextvars import copy_context
+from functools import partial
 
 from .desk import Desk
 
@@ -39,6 +40,7 @@ class Recovery:
         self._places = places
         self._start = start
         self._lines: dict[str, _Line] = {}
+        self._timers: set[asyncio.TimerHandle] = set()
         self._context = copy_context()
 
     def add(self, sub_task_id: str, agent_id: str) -> None:
@@ -53,15 +55,26 @@ class Recovery:
         for line in self._lines.values():
             self._advance(line)
 
+    def stop(self) -> None:
+        """Take up nothing more: locum stops, and the next start will find it."""
+        for line in self._lines.values():
+            line.waiting.clear()
+        for timer in self._timers:
+            timer.cancel()
+        self._timers.clear()
+
     def _advance(self, line: _Line) -> None:
         while line.waiting and line.busy < line.most:
             desk = self._start(line.waiting.popleft())
             if desk is not None:
                 line.busy += 1
-                desk.on_taken_up = lambda: self._next(line)
-                asyncio.get_running_loop().call_later(PATIENCE, desk.taken_up)
+                timer = asyncio.get_running_loop().call_later(PATIENCE, desk.taken_up)
+                self._timers.add(timer)
+                desk.on_taken_up = partial(self._next, line, timer)
 
-    def _next(self, line: _Line) -> None:
+    def _next(self, line: _Line, timer: asyncio.TimerHandle) -> None:
+        timer.cancel()
+        self._timers.discard(timer)
         line.busy -= 1
         # The next one must not live in the context of the one before, nor keep it alive.
         asyncio.get_running_loop().call_soon(self._advance, line, context=self._context)

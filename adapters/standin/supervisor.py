@@ -81,6 +81,7 @@ class Supervisor:
             self._ready.set()
             await self._stop.wait()
             self._group = None
+            self._recovery.stop()
             for desk in self._desks.values():
                 desk.stop()
 
@@ -179,9 +180,12 @@ class Supervisor:
 
     # --- the doorbell (D3)
 
-    def accepts(self, sub_task_id: str, tokens: Sequence[str]) -> bool:
+    async def accepts(self, sub_task_id: str, tokens: Sequence[str]) -> bool:
         """True when every one of `tokens` is the sub-task's, and there is one; constant time."""
         desk = self.desk(sub_task_id)
+        if desk is not None and desk.recovered and desk.token_digest is None:
+            # Its turn after a restart has not come, but a right token is right all the same (D3).
+            desk.note(await desk.load())
         expected = (desk.token_digest if desk else None) or "0" * 64
         matches = bool(tokens) and desk is not None and desk.token_digest is not None
         for token in tokens:
@@ -221,6 +225,8 @@ class Supervisor:
                     desk.remote_task_id = event.remote_task_id
                 case Parked() if event.watch.token_digest:
                     desk.token_digest = event.watch.token_digest
+                case PushRevoked() if event.remote_task_id not in ("", desk.remote_task_id):
+                    pass  # The config of an earlier task (C13); this one's is as it was.
                 case Resolved() | PushRevoked():
                     desk.token_digest = None
                 case _:
@@ -241,6 +247,13 @@ class Supervisor:
             except Exception:
                 self.failures += 1
                 logger.exception("sub-task %s: its stand-in failed and starts again", desk.id)
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if task is None or task.cancelling():
+                    raise
+                # Nobody wanted it to end: something that it awaited was cancelled.
+                self.failures += 1
+                logger.exception("sub-task %s: its stand-in was broken off and goes on", desk.id)
             else:
                 if desk.attention.is_set() or desk.doorbell.is_set():
                     continue

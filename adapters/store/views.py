@@ -1,7 +1,7 @@
 """The projections as the rest of locum reads them: off the event loop, and up to a position."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from functools import partial
 from typing import TypeVar
 
@@ -72,7 +72,7 @@ class Views:
         notes = await self._read(lambda: self._tables.notes_of(row.parent_id, row.id))
         return [note for note in notes if version is None or note.version <= version]
 
-    async def open_slots(self) -> AsyncIterator[Slot]:
+    async def open_slots(self) -> AsyncGenerator[Slot, None]:
         """What has something left to do, in the order it was created (I1)."""
         after = 0
         while page := await self._read(partial(self._tables.open_slots, after, SLOTS_PAGE)):

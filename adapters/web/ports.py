@@ -137,7 +137,7 @@ class HarnessPort(Protocol):
     ) -> list[SubTaskRow]:
         """Cancel all of a parent's unresolved sub-tasks (F5)."""
 
-    def push_accepts(self, sub_task_id: str, tokens: Sequence[str]) -> bool:
+    async def push_accepts(self, sub_task_id: str, tokens: Sequence[str]) -> bool:
         """True when every token is the one that a push for this sub-task must bear (D3).
 
         Takes the same time whether the sub-task is there or not.

@@ -55,7 +55,7 @@ class PushRoute:
         source = source_of(request.scope.get("client"))
         sub_task_id = segment(sub_task_id)
         tokens = tokens_in(request.scope["headers"])
-        is_right = bool(tokens) and self._harness.push_accepts(sub_task_id, tokens)
+        is_right = bool(tokens) and await self._harness.push_accepts(sub_task_id, tokens)
         wait = 0.0 if is_right else self._refusals.wait(source)
         if wait > 0:
             self._refusals.add_limited()

@@ -86,3 +86,18 @@ async def test_one_that_takes_long_does_not_hold_up_the_rest() -> None:
                 await asyncio.sleep(0.01)
     finally:
         recovery.PATIENCE = before
+
+
+async def test_nothing_is_taken_up_after_the_end() -> None:
+    """I1, F4: when locum stops, the next of the line is left for the next start."""
+    lines = Lines()
+    for number in range(5):
+        lines.recovery.add(f"s{number}", "a")
+    lines.recovery.begin()
+    lines.recovery.stop()
+    for key in ("s0", "s1"):
+        lines.started[key].taken_up()
+    await asyncio.sleep(0)
+    assert list(lines.started) == ["s0", "s1"]
+    loop = asyncio.get_running_loop()
+    assert not [timer for timer in loop._scheduled if not timer.cancelled()]  # type: ignore[attr-defined]  # the loop's own list
