@@ -32,6 +32,8 @@ RESENDS = 3
 """How often a brief whose fate is unknown goes out again where `resend` allows it."""
 HISTORY = 100
 """How many messages of a task's history are asked for when a reply is looked for."""
+LOOKS = 4
+"""How often a reply is looked for on an agent that refuses to be asked."""
 
 
 async def deliver_brief(desk: Desk, *, look_first: bool) -> None:
@@ -173,6 +175,7 @@ async def deliver_reply(desk: Desk, *, look_first: bool) -> None:
     """Send the recorded reply until the agent has it or refuses it (C12, I3)."""
     pause = desk.retry_pause()
     in_doubt = look_first
+    unlooked = 0
     while True:
         client = desk.client
         sub_task = await desk.load()
@@ -187,6 +190,17 @@ async def deliver_reply(desk: Desk, *, look_first: bool) -> None:
             if in_doubt and not await _is_missing(desk, sub_task):
                 desk.mark_delivered(pending.message_id)
                 return
+        except RemoteCallError as error:
+            # A search that the agent refuses says nothing of the reply (I3).
+            unlooked += error.kind == "refused"
+            if unlooked >= LOOKS:
+                # It cannot be asked; what the task does next tells whether the reply arrived.
+                desk.mark_delivered(pending.message_id)
+                return
+            pause.at_least(error.retry_after)
+            await asyncio.sleep(pause.step())
+            continue
+        try:
             await _send_reply(desk, client, sub_task)
         except RemoteCallError as error:
             if error.kind == "refused":

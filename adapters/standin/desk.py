@@ -45,8 +45,9 @@ class Desk:
         "_doubt_at",
         "_minted",
         "_miss_at",
-        "_misses",
+        "_missed_with",
         "_odd",
+        "_task_of_artifacts",
         "_tokens",
         "agent_id",
         "artifacts",
@@ -97,6 +98,7 @@ class Desk:
         """Replies that are being recorded: whichever of them is, it has not left yet."""
         self.wish: CancelWish | None = None
         self.artifacts = Artifacts(limit=office.settings.result_limit)
+        self._task_of_artifacts = ""
         self.gone_streaming = False
         """True when its stream cannot be read, so that it is polled (S7)."""
         self.has_no_judge = False
@@ -112,7 +114,7 @@ class Desk:
         self._minted: dict[str | None, str] = {}
         """Tokens whose digests are on their way to the record."""
         self._odd: tuple[str, ...] = ()
-        self._misses = 0
+        self._missed_with = ""
         self._miss_at = 0.0
         self._doubt_at: float | None = None
 
@@ -247,7 +249,15 @@ class Desk:
     # --- hearing
 
     def take(self, report: RemoteReport) -> RemoteReport:
-        """Take in a report's artifacts and oddities. Once for each report, before it is heard."""
+        """Take in a report's artifacts and oddities. Once for each report, before it is heard.
+
+        A reply may be answered under another task (C13): the artifacts of the one before are not
+        that task's result.
+        """
+        of = report.remote_task_id or self._task_of_artifacts
+        if self._task_of_artifacts and of != self._task_of_artifacts:
+            self.artifacts = Artifacts(limit=self.office.settings.result_limit)
+        self._task_of_artifacts = of
         self.notice((*report.anomalies, *self.artifacts.note(report)))
         return msgspec.structs.replace(report, anomalies=self._odd) if self._odd else report
 
@@ -301,11 +311,13 @@ class Desk:
             self.waiting_text = None
         return recorded
 
-    async def ask(self, *, history: int | None = None) -> RemoteReport | None:
+    async def ask(
+        self, *, history: int | None = None, judge_gone: bool = True
+    ) -> RemoteReport | None:
         """GetTask, taken in but not yet heard. None when it could not be asked.
 
         A task that the agent says it does not know, twice and `follow_interval` apart, is gone:
-        that is recorded here (D10).
+        that is recorded here (D10), unless `judge_gone` is False because an end is known.
         """
         sub_task = await self.load()
         await self.reach()
@@ -319,9 +331,9 @@ class Desk:
                 participant_id=sub_task.participant_id,
             )
         except RemoteCallError as error:
-            await self._missed(error)
+            await self._missed(error, judge_gone=judge_gone)
             return None
-        self._misses = 0
+        self._missed_with = ""
         self.has_no_judge = False
         said = msgspec.structs.replace(report.report, asked_at=sub_task.version)
         return self.take(said)
@@ -351,7 +363,7 @@ class Desk:
             self.waiting_text = report
         return await self.hear(report, source="get", cause=cause, confirmed=confirmed)
 
-    async def _missed(self, error: RemoteCallError) -> None:
+    async def _missed(self, error: RemoteCallError, *, judge_gone: bool) -> None:
         self.has_no_judge = error.kind == "refused" and error.code != "remote.not_found"
         self.pause.at_least(error.retry_after)
         logger.info(
@@ -362,13 +374,16 @@ class Desk:
             error.message,
         )
         is_gone = error.code == "remote.not_found"
-        if not (is_gone or error.code in FINAL_FOR_WATCH or error.code == "remote.too_large"):
+        if not judge_gone or not (
+            is_gone or error.code in FINAL_FOR_WATCH or error.code == "remote.too_large"
+        ):
             return
         now = asyncio.get_running_loop().time()
-        self._misses += 1
-        if self._misses == 1:
-            self._miss_at = now
-        if self._misses < 2 or now - self._miss_at < self.pause.first * 0.9:
+        if self._missed_with != error.code:
+            # One "not found" after another refusal is the first of its kind (D10).
+            self._missed_with, self._miss_at = error.code, now
+            return
+        if now - self._miss_at < self.pause.first * 0.9:
             return
         await self.record(
             Fail(

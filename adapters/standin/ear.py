@@ -49,7 +49,10 @@ class Ear:
             if sub_task.is_resolved or not sub_task.is_linked:
                 return
         elif report.kind == "message":
-            await desk.fetch(self._cause)
+            # Words beside the task: the judge says what state it is in, and they count where the
+            # task has none of its own (D12).
+            if (said := await desk.ask()) is not None:
+                await desk.judge(_completed(said, report), self._cause)
             return
         if report.kind == "artifact":
             return
@@ -83,6 +86,8 @@ class Ear:
             desk.waiting_text = report
             await desk.hear(report, source=self._source, cause=self._cause)
             return
+        if verdict is Verdict.SAME and state is A2AState.WORKING and report.text:
+            desk.waiting_text = None  # It says again what is recorded (D17).
         if verdict not in (Verdict.CHANGE, Verdict.DOUBT) or state is None:
             return
         # An end is no replay: nothing can have come after it.
@@ -125,7 +130,8 @@ class Ear:
         await desk.hear(report, source=self._source, cause=self._cause)
 
     async def _ask(self, state: A2AState, *, patiently: bool) -> RemoteReport | None:
-        said = await self._desk.ask()
+        # An end that was heard live is an end, also of a task that the agent then forgets (K5).
+        said = await self._desk.ask(judge_gone=not patiently)
         if not patiently:
             return said
         for pause in self._desk.office.settings.push_recheck:
@@ -137,7 +143,7 @@ class Ear:
             if sub_task.is_resolved:
                 return None
             await asyncio.sleep(pause)
-            said = await self._desk.ask()
+            said = await self._desk.ask(judge_gone=False)
         return said
 
 

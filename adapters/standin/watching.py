@@ -133,7 +133,10 @@ async def _read(desk: Desk, pump: Pump[Heard]) -> None:
     clock = asyncio.get_running_loop().time
     quiet_since = clock()
     while True:
-        quiet = desk.office.settings.quiet_check - (clock() - quiet_since)
+        standin = desk.office.settings
+        # A change that was heard but may not be recorded yet is looked at again soon (D15).
+        most = min(standin.flip_interval, standin.quiet_check) if desk.held else standin.quiet_check
+        quiet = most - (clock() - quiet_since)
         wait = quiet if desk.waiting_text is None else min(quiet, await _text_due(desk))
         try:
             heard = await pump.next(max(wait, 0.0))
