@@ -6,11 +6,14 @@ over.
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import Generic, TypeVar
 
 __all__ = ["Pump", "StreamEndedError", "pumped"]
+
+logger = logging.getLogger("locum.streams")
 
 T = TypeVar("T")
 DEPTH = 4
@@ -42,22 +45,32 @@ class Pump(Generic[T]):
 
 @asynccontextmanager
 async def pumped(source: AsyncGenerator[T, None]) -> AsyncIterator[Pump[T]]:
-    """Read `source` in a task of its own; leaving the block closes it and awaits that."""
+    """Read `source` in a task of its own; leaving the block closes it and awaits that.
+
+    What closing it raises is logged: nobody is left to be told, or to make room in the queue.
+    """
     queue: asyncio.Queue[T | Exception] = asyncio.Queue(maxsize=DEPTH)
+    has_left = False
 
     async def read() -> None:
+        end: Exception = StreamEndedError()
         try:
             async with aclosing(source):
                 async for item in source:
+                    if has_left:
+                        break
                     await queue.put(item)
         except Exception as error:  # noqa: BLE001 - it is handed to the reader, who raises it
-            await queue.put(error)
-        else:
-            await queue.put(StreamEndedError())
+            if has_left:
+                logger.info("a stream was closed and failed at that: %r", error)
+            end = error
+        if not has_left:
+            await queue.put(end)
 
     task = asyncio.create_task(read())
     try:
         yield Pump(queue)
     finally:
+        has_left = True
         task.cancel()
         await asyncio.wait({task})

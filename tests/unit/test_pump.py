@@ -1,0 +1,78 @@
+"""Pumping a generator: its items, its end, and leaving it whatever closing it does."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from locum.adapters.pump import DEPTH, StreamEndedError, pumped
+
+
+class _Source:
+    """Yields numbers for ever. Being closed, it raises, ends, or goes on once more."""
+
+    def __init__(self, closing: str) -> None:
+        self._closing = closing
+        self.full = asyncio.Event()
+        self.closed = False
+
+    async def numbers(self) -> AsyncGenerator[int, None]:
+        """The numbers; `full` is set when as many wait as may."""
+        number = 0
+        try:
+            while True:
+                if number == DEPTH:
+                    # Not yet handed over: this is where the reader's leaving is met.
+                    self.full.set()
+                    try:
+                        await asyncio.Event().wait()
+                    except asyncio.CancelledError:
+                        if self._closing == "ends":
+                            return
+                        if self._closing != "goes on":
+                            raise
+                yield number
+                number += 1
+        finally:
+            self.closed = True
+            if self._closing == "raises":
+                raise ConnectionError("the line broke")
+
+
+async def test_what_is_pumped() -> None:
+    """D11: items in order, then the end; what the generator raises is raised to the reader."""
+
+    async def two() -> AsyncGenerator[int, None]:
+        yield 1
+        yield 2
+
+    async def fails() -> AsyncGenerator[int, None]:
+        yield 1
+        raise ConnectionError("the line broke")
+
+    async with pumped(two()) as pump:
+        assert [await pump.next(), await pump.next()] == [1, 2]
+        with pytest.raises(StreamEndedError):
+            await pump.next()
+    async with pumped(fails()) as pump:
+        assert await pump.next() == 1
+        with pytest.raises(ConnectionError):
+            await pump.next()
+
+
+@pytest.mark.parametrize("closing", ["raises", "ends", "goes on", "is cancelled"])
+async def test_leaving_while_the_queue_is_full(
+    closing: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """D11: leaving closes the generator and comes back, whatever that does; an error is logged.
+
+    What closing raised was put into the full queue, with nobody left to make room.
+    """
+    source = _Source(closing)
+    async with asyncio.timeout(10):
+        with caplog.at_level(logging.INFO):
+            async with pumped(source.numbers()):
+                await source.full.wait()
+    assert source.closed
+    assert ("the line broke" in caplog.text) is (closing == "raises")
