@@ -62,7 +62,8 @@ class Spawn(_Command, frozen=True, kw_only=True):
 class HearLimits(Struct, frozen=True, kw_only=True):
     """How much of an agent's restlessness is recorded (D15, D17) and of its words kept (J3).
 
-    Times are in seconds; `result_bytes` bounds a result, and the parts of a question.
+    Times are in seconds; `result_bytes` bounds a result, and the parts of a question. No more than
+    `subtask.FLIPS_KEPT` flips can be counted.
     """
 
     flips: int = 20

@@ -27,7 +27,7 @@ from .events import (
 from .lifecycle import A2AState
 from .report import Artifact, Part, Seen
 
-__all__ = ["PendingReply", "PushConfig", "SubTask", "evolve", "replay"]
+__all__ = ["FLIPS_KEPT", "PendingReply", "PushConfig", "SubTask", "evolve", "replay"]
 
 
 class PendingReply(Struct, frozen=True, kw_only=True):
@@ -143,6 +143,7 @@ class SubTask(Struct, frozen=True, kw_only=True):
 
 
 FLIPS_KEPT = 64
+"""The latest flips that are kept; a limit above it would never be reached (D15)."""
 
 
 def evolve(sub_task: SubTask | None, event: Event) -> SubTask:

@@ -115,7 +115,7 @@ class StandinSettings(Struct, frozen=True, kw_only=True):
     push_backstop: Annotated[float, Duration()] = 300.0  # D8
     push_recheck: Annotated[tuple[float, ...], ListOf(Duration())] = (1.0, 2.0, 4.0)  # D4
     follow_backoff: Annotated[float, Duration(1.0)] = 60.0  # D6: no follow waits longer
-    flip_limit: Annotated[int, Whole(1, 1_000_000)] = 20  # D15
+    flip_limit: Annotated[int, Whole(1, 64)] = 20  # D15: core keeps no more (FLIPS_KEPT)
     flip_window: Annotated[float, Duration()] = 3600.0  # D15
     flip_interval: Annotated[float, Duration()] = 60.0  # D15
     status_interval: Annotated[float, Duration(0.0)] = 5.0  # D17

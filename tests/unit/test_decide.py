@@ -20,6 +20,7 @@ from locum.core.events import Created, Event, Follows, Linked, Parked, PushRevok
 from locum.core.hearing import ANSWERED
 from locum.core.lifecycle import A2AState
 from locum.core.report import Part
+from locum.core.subtask import FLIPS_KEPT
 from locum.core.times import seconds_between
 from tests.lives import (
     FOLLOW,
@@ -353,6 +354,18 @@ def test_flips_are_bounded_and_an_end_is_not() -> None:
     gaps = [seconds_between(*pair) for pair in itertools.pairwise(bounded)]
     assert all(gap >= 60 for gap in gaps)
     assert life.get(task("COMPLETED", remote_at=remote(999)))
+
+
+def test_the_highest_limit_is_reached() -> None:
+    """D15: with as many flips as are kept, changes are bounded all the same."""
+    life = Life.linked()
+    limits = HearLimits(flips=FLIPS_KEPT)
+    clock, recorded = 10.0, 0
+    for _ in range(300):
+        for state in ("INPUT_REQUIRED", "WORKING"):
+            clock += 1
+            recorded += len(life.get(task(state, remote_at=remote(clock)), limits=limits))
+    assert 2 * FLIPS_KEPT <= recorded <= 2 * FLIPS_KEPT + 600 // 60
 
 
 def test_flips_are_forgotten_after_an_hour() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from locum.adapters.settings import Settings
 from locum.core.errors import ConfigError
+from locum.core.subtask import FLIPS_KEPT
 
 from .configured import AGENT, agent, refused
 
@@ -82,6 +83,15 @@ def test_what_cannot_be_is_refused(
     assert found in error.detail["found"]
     assert accepted in error.detail["accepted"]
     assert str(error).startswith(f"{key}: found ")
+
+
+def test_the_flip_limit_is_one_that_is_reached() -> None:
+    """D15: more flips than are kept could not be counted, so that nothing would be bounded."""
+    settings = Settings.from_mapping({"standin": {"flip_limit": FLIPS_KEPT}})
+    assert settings.standin.flip_limit == FLIPS_KEPT
+    error = refused({"standin": {"flip_limit": FLIPS_KEPT + 1}})
+    assert error.detail["key"] == "standin.flip_limit"
+    assert error.detail["accepted"] == f"a whole number from 1 to {FLIPS_KEPT}"
 
 
 def test_the_environment_is_refused_by_the_same_rules_and_named() -> None:
