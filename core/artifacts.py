@@ -69,11 +69,21 @@ class Artifacts:
 
     def _take_snapshot(self, snapshot: tuple[Artifact, ...]) -> tuple[str, ...]:
         # What is over the limit already was cut: GetTask's word is all that is left to go by.
-        heard = () if self._is_over(self._size) else self.whole
-        known = self._growing
+        # An earlier snapshot's artifacts are not in this one any more: the agent has replaced them.
+        # A snapshot without any says nothing of them.
+        heard = {
+            key: growing
+            for key, growing in ({} if self._is_over(self._size) else self._growing).items()
+            if growing.is_streamed or not snapshot
+        }
+        whole = tuple(growing.whole() for growing in heard.values())
         self._growing = {
-            key: _Growing(artifact, is_closed=key in known and known[key].is_closed)
-            for key, artifact in _by_key(merge_snapshot(heard, snapshot)).items()
+            key: _Growing(
+                artifact,
+                is_closed=key in heard and heard[key].is_closed,
+                is_streamed=key in heard and heard[key].is_streamed,
+            )
+            for key, artifact in _by_key(merge_snapshot(whole, snapshot)).items()
         }
         self._size = sum(growing.size for growing in self._growing.values())
         self._whole = None
@@ -98,6 +108,7 @@ class Artifacts:
                 return "artifact.over_limit"
             self._growing[key] = known
         known.is_closed = last
+        known.is_streamed = True
         self._size += known.size - size_before
         self._whole = None
         return ""
@@ -106,11 +117,24 @@ class Artifacts:
 class _Growing:
     """One artifact while chunks come in. Chunks of text are one text part, joined when asked for."""
 
-    __slots__ = ("_chunks", "_loose", "_metadata", "_parts", "_plain", "is_closed", "size")
+    __slots__ = (
+        "_chunks",
+        "_loose",
+        "_metadata",
+        "_parts",
+        "_plain",
+        "is_closed",
+        "is_streamed",
+        "size",
+    )
 
-    def __init__(self, artifact: Artifact, *, is_closed: bool = False) -> None:
+    def __init__(
+        self, artifact: Artifact, *, is_closed: bool = False, is_streamed: bool = False
+    ) -> None:
         self.is_closed = is_closed
         """True from its last chunk on, until it is replaced."""
+        self.is_streamed = is_streamed
+        """True when a stream has brought some of it: GetTask may not have it all."""
         self.size = _size_of(artifact)
         self._plain = msgspec.structs.replace(artifact, parts=(), metadata={})
         self._metadata = dict(artifact.metadata)
@@ -213,7 +237,8 @@ def merge_snapshot(heard: Sequence[Artifact], snapshot: Sequence[Artifact]) -> t
     heard. An artifact that only the stream brought is kept, before the same one that it was before;
     the rest is in the snapshot's order.
     """
-    known, got = _by_key(heard), _by_key(snapshot)
+    known = _by_key(heard)
+    got = _by_key(_as_heard(known, snapshot))
     places = {key: place for place, key in enumerate(known)}
     only_heard = deque(key for key in known if key not in got)
     merged: list[Artifact] = []
@@ -223,6 +248,23 @@ def merge_snapshot(heard: Sequence[Artifact], snapshot: Sequence[Artifact]) -> t
         before = known.get(key, artifact)
         merged.append(before if _is_beginning(artifact, before) else artifact)
     return (*merged, *(known[key] for key in only_heard))
+
+
+def _as_heard(
+    known: Mapping[tuple[str, int], Artifact], snapshot: Sequence[Artifact]
+) -> Iterable[Artifact]:
+    """The snapshot, in which chunks that are listed apart are one artifact if they were one before."""
+    chunks: dict[str, list[Artifact]] = {}
+    for artifact in snapshot:
+        chunks.setdefault(artifact.artifact_id, []).append(artifact)
+    for key, listed in chunks.items():
+        before = known.get((key, 0))
+        if len(listed) > 1 and before is not None and (key, 1) not in known:
+            parts = tuple(part for artifact in listed for part in artifact.parts)
+            if parts_text(parts) == parts_text(before.parts):
+                yield msgspec.structs.replace(listed[0], parts=parts)
+                continue
+        yield from listed
 
 
 def _is_beginning(one: Artifact, other: Artifact) -> bool:

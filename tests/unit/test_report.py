@@ -259,6 +259,24 @@ def test_artifacts_that_share_an_id() -> None:
     assert together(snapshot(*three), snapshot(*three)).whole == three
 
 
+def test_what_a_later_snapshot_has_no_more() -> None:
+    """D12: what only an earlier snapshot had is gone when the agent has replaced it; what a stream
+    brought stays, and so does everything when a snapshot shows no artifact at all.
+    """
+    draft, final = snapshot(artifact("draft", "about 10")), snapshot(artifact("final", "12"))
+    assert words(together(draft, final)) == [("final", "12")]
+    assert words(together(draft, snapshot())) == [("draft", "about 10")]
+    streamed = together(draft, chunk("draft", ", or 11", append=True), final)
+    assert words(streamed) == [("final", "12"), ("draft", "about 10, or 11")]
+
+
+def test_chunks_that_a_snapshot_lists_apart() -> None:
+    """D12: an agent that keeps each chunk as an artifact of its own says nothing twice."""
+    heard = (chunk("a", "Hello, "), chunk("a", "world", append=True))
+    apart = snapshot(artifact("a", "Hello, "), artifact("a", "world"), artifact("b", "!"))
+    assert words(together(*heard, apart)) == [("a", "Hello, world"), ("b", "!")]
+
+
 @given(st.lists(st.text("ab", max_size=3), max_size=6), st.data())
 def test_any_cut_gives_the_same(pieces: list[str], draw: st.DataObject) -> None:
     """R1, D12: however a text is cut into chunks, and whenever GetTask is asked, it comes once."""
