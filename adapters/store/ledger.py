@@ -17,7 +17,7 @@ from locum.core.chain import decode, encode
 from locum.core.errors import HistoryError, StoreError
 from locum.core.events import SCHEMA, Event
 
-from .sqlite import Datastore
+from .sqlite import Datastore, is_text
 
 __all__ = ["Ledger", "Stored"]
 
@@ -153,10 +153,14 @@ class Ledger(Application[str]):
 
     def history(self, sub_task_id: str) -> tuple[bytes, ...]:
         """The stored bytes of a sub-task's events, in order; none when there are none."""
+        if not is_text(sub_task_id):
+            return ()
         return tuple(_bytes_of(stored.state) for stored in self._log.select_events(sub_task_id))
 
     def stored(self, sub_task_id: str) -> list[Stored]:
         """A sub-task's events as they lie there, in order; their positions are not known (0)."""
+        if not is_text(sub_task_id):
+            return []
         found = self._log.select_events(sub_task_id)
         return [
             Stored(0, sub_task_id, one.originator_version, one.topic, _bytes_of(one.state))

@@ -25,7 +25,15 @@ from eventsourcing.sqlite import (
 
 from locum.core.errors import ConfigError, StoreError
 
-__all__ = ["MEMORY", "Datastore", "Location", "Synchronous", "store_errors"]
+__all__ = [
+    "INTEGER_LIMIT",
+    "MEMORY",
+    "Datastore",
+    "Location",
+    "Synchronous",
+    "is_text",
+    "store_errors",
+]
 
 MEMORY = "sqlite:///:memory:"
 _SCHEME = "sqlite:///"
@@ -35,6 +43,9 @@ _CHECKPOINTS: dict[Synchronous, int] = {"FULL": 4000, "NORMAL": 1000}
 """Pages in the write-ahead log at which a commit moves them into the file. Those that write the
 projections come first, so that nobody who waits for an event waits for that too.
 """
+
+INTEGER_LIMIT = 2**63 - 1
+"""The largest number that SQLite can be handed."""
 
 _TURN = 0.01
 """Seconds between two tries to change the journal mode."""
@@ -180,6 +191,17 @@ class Datastore(SQLiteDatastore):
             c.execute(f"PRAGMA {name}")
             value: int = c.fetchone()[0]
             return value
+
+
+def is_text(value: object) -> bool:
+    """True for a text that SQLite can be handed: not for one with half of a surrogate pair."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 @contextmanager

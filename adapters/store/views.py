@@ -5,12 +5,12 @@ from collections.abc import AsyncGenerator, Callable
 from functools import partial
 from typing import TypeVar
 
-from locum.core.errors import StoreError
+from locum.core.errors import RequestError, StoreError
 from locum.projections.notifications import Notification
 from locum.projections.rows import SubTaskRow
 from locum.projections.tables import Slot, ViewTables
 
-from .sqlite import store_errors
+from .sqlite import INTEGER_LIMIT, is_text, store_errors
 from .threads import Readers
 
 __all__ = ["Views"]
@@ -21,7 +21,10 @@ _T = TypeVar("_T")
 
 
 class Views:
-    """Rows and notifications. Every method may raise StoreError."""
+    """Rows and notifications. Every method may raise StoreError.
+
+    Of an id that no text can be there is nothing, as of any other that was never recorded.
+    """
 
     def __init__(
         self, tables: ViewTables, readers: Readers, position: int, reach: Callable[[int], None]
@@ -35,6 +38,8 @@ class Views:
 
     async def row(self, sub_task_id: str) -> SubTaskRow | None:
         """The row of a sub-task with all of its artifacts; None when there is none."""
+        if not is_text(sub_task_id):
+            return None
         return await self._read(lambda: self._tables.row(sub_task_id))
 
     async def rows(
@@ -49,12 +54,16 @@ class Views:
         Only those in `state` where it is given; with `unresolved`, only those that have not ended
         (True) or have (False).
         """
+        if not all(one is None or is_text(one) for one in (parent_id, state)):
+            return []
         return await self._read(
             lambda: self._tables.rows(parent_id, state=state, unresolved=unresolved)
         )
 
     async def unresolved(self, parent_id: str) -> list[str]:
         """The ids of a parent's unresolved sub-tasks, in the order they were created (C8)."""
+        if not is_text(parent_id):
+            return []
         return await self._read(lambda: self._tables.unresolved(parent_id))
 
     async def notes(
@@ -62,8 +71,13 @@ class Views:
     ) -> tuple[list[Notification], int]:
         """A parent's notifications after a cursor, at most `limit`, and the cursor to go on from.
 
-        Whoever goes on from the cursor misses none and gets none twice (E3).
+        Whoever goes on from the cursor misses none and gets none twice (E3). Raises RequestError
+        for what is no cursor and no limit.
         """
+        _check_number("after", after, 0)
+        _check_number("limit", limit, 1)
+        if not is_text(parent_id):
+            return [], after
         notes = await self._read(lambda: self._tables.notes(parent_id, after, limit))
         return notes, notes[-1].cursor if notes else after
 
@@ -111,6 +125,13 @@ class Views:
 
     async def _read(self, read: Callable[[], _T]) -> _T:
         return await self._readers.run(_reading, read)
+
+
+def _check_number(field: str, value: object, least: int) -> None:
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    if not is_number or not least <= value <= INTEGER_LIMIT:  # type: ignore[operator]  # is a number
+        # What was found is not shown: a number may have more digits than Python writes.
+        raise RequestError(f"{field}: give a whole number from {least} to {INTEGER_LIMIT}")
 
 
 def _reading(read: Callable[[], _T]) -> _T:

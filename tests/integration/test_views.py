@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from locum.adapters.store import Journal
+from locum.adapters.store import Journal, verify
 from locum.adapters.store.store import Store
 from locum.adapters.store.writer import Recorded, Writer
-from locum.core.errors import HistoryError, StoreError
+from locum.core.errors import HistoryError, RequestError, StoreError, SubTaskNotFoundError
 from locum.core.events import Event
 from locum.core.lifecycle import A2AState
 from locum.projections import Notification, row_of
@@ -439,21 +439,59 @@ async def test_views_that_are_behind_hinder_nothing(
     def noted(events: Sequence[tuple[int, Event]]) -> None:
         told.extend(at for at, _ in events)
 
-    async with Journal.open(url, on_events=noted) as journal:
+    async def fall_behind(key: str) -> None:
         with broken(path):
-            await journal.handle(brief("s1"))
+            recorded = await journal.handle(brief(key))
             with pytest.raises(StoreError):
-                await journal.views.wait(1)
+                await journal.views.wait(recorded.position)
+            # The second is answered when what came before the first has been tried, and failed.
+            await journal.handle(working(key))
+            await journal.handle(asks(key))
+
+    async with Journal.open(url, on_events=noted) as journal:
+        await fall_behind("s1")
         recorded = await journal.handle(brief("s2"))
         assert await journal.views.row("s1") is None
         await journal.views.wait(recorded.position)
-        assert told == [1, 2]
-        with broken(path):
-            await journal.handle(brief("s3"))
-            with pytest.raises(StoreError):
-                await journal.views.wait(3)
+        assert told == [1, 2, 3, 4]
+        await fall_behind("s3")
     async with Journal.open(url) as journal:
         assert await journal.views.row("s3") is not None
+
+
+@pytest.mark.parametrize(
+    "after,limit",
+    [(2**63, 1), (-1, 1), ("1", 1), (True, 1), (10**5000, 1), (0, -1), (0, 0), (0, 2**63)],
+    ids=["beyond", "negative", "text", "truth", "huge", "all", "none", "limit beyond"],
+)
+async def test_what_is_no_cursor(url: str, after: int, limit: int) -> None:
+    """E3: what is no cursor, and no limit, is refused as the caller's mistake."""
+    async with Journal.open(url) as journal:
+        with pytest.raises(RequestError, match="give a whole number"):
+            await journal.views.notes("p1", after, limit)
+        assert await journal.views.notes("p1", 2**63 - 1, 2**63 - 1) == ([], 2**63 - 1)
+
+
+@pytest.mark.parametrize("word", ["\ud800", 2**63, b"s0"], ids=["surrogate", "number", "bytes"])
+async def test_ids_that_no_text_can_be(url: str, word: str) -> None:
+    """C1: nothing is there of what cannot be an id, as of any other that was never recorded."""
+    async with Journal.open(url) as journal:
+        await live(journal, 1)
+        assert await journal.views.row(word) is None
+        assert await journal.views.rows(word) == []
+        assert await journal.views.rows(state=word) == []
+        assert await journal.views.unresolved(word) == []
+        assert await journal.views.notes(word, 3) == ([], 3)
+        for asked in (
+            journal.load(word),
+            journal.events(word),
+            journal.stored(word),
+            journal.handle(working(word)),
+        ):
+            with pytest.raises(SubTaskNotFoundError):
+                await asked
+        with pytest.raises(SubTaskNotFoundError):
+            verify(url, word)
 
 
 async def test_a_log_that_makes_no_sense_is_not_projected(url: str, path: Path) -> None:
