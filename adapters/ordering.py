@@ -20,6 +20,7 @@ from locum.core.times import add_seconds, to_text
 
 from .a2a.agent import Agent
 from .a2a.extensions import TASK_EXTENSION
+from .a2a.wire.words import one_line
 from .requests import checked_id, checked_line, checked_parts, checked_text, checked_timeout
 from .settings.agents import SELF
 
@@ -27,6 +28,11 @@ __all__ = ["Brief", "follows_of", "keyed_id", "new_id", "reply_command", "spawn_
 
 KEY_SPACE = uuid.UUID("0e2b6f0c-6f2e-4d5b-9d4e-1c1f3a9c7b10")
 """Name space of the sub-task ids that idempotency keys lead to (C10)."""
+
+NAME_LIMIT = 80
+"""Characters of the name that a sub-task gets from its goal."""
+_LOOKED_AT = 4_000
+"""Characters of the goal that are looked through for it."""
 
 
 class Brief(Struct, frozen=True, kw_only=True):
@@ -81,7 +87,7 @@ def spawn_command(
         ),
         parent_id=brief.parent_id,
         agent_id=agent.id,
-        name=checked_line("name", brief.name) or goal.strip().splitlines()[0][:80],
+        name=checked_line("name", brief.name) or _name_from(goal),
         goal=goal,
         description=checked_text("description", brief.description),
         acceptance_criteria=tuple(
@@ -140,6 +146,12 @@ def follows_of(before: SubTask, agent_id: str) -> Follows:
     return Follows(
         sub_task_id=before.id, remote_task_id=before.remote_task_id, context_id=before.context_id
     )
+
+
+def _name_from(goal: str) -> str:
+    """The first line of the goal that has anything to show, as one plain line."""
+    lines = goal.strip()[:_LOOKED_AT].splitlines()
+    return next((name for line in lines if (name := one_line(line, NAME_LIMIT))), "…")
 
 
 def _envelope_for(agent: Agent) -> Envelope:
