@@ -56,7 +56,8 @@ class Registry:
         self._environ = os.environ if environ is None else environ
         self._monotonic = monotonic
         self._resolve = resolve
-        self._warned: set[tuple[str, str, str]] = set()
+        self._warned: dict[tuple[str, str], str] = {}
+        """For each agent and field, the card that a cut was last warned of."""
         self._keepers = dict(sorted(self._make_keepers(own_url)))
         self._own_url = own_url
         self._stack = AsyncExitStack()
@@ -148,10 +149,12 @@ class Registry:
         }
         roster = roster_of(accepted.items())
         for agent_id, field in roster.cut:
-            seen = (agent_id, field, self._keepers[agent_id].agent.card_digest)
-            if seen not in self._warned:
-                self._warned.add(seen)
-                logger.warning("agent %s: %s is too long and was cut in the roster", *seen[:2])
+            digest = self._keepers[agent_id].agent.card_digest
+            if self._warned.get((agent_id, field)) != digest:
+                self._warned[agent_id, field] = digest
+                logger.warning(
+                    "agent %s: %s is too long and was cut in the roster", agent_id, field
+                )
         return roster.text
 
     def count_anomaly(self, agent_id: str, kind: str) -> None:

@@ -197,6 +197,24 @@ async def test_a_cut_is_warned_of_once(agent: RawAgent, caplog: pytest.LogCaptur
     ]
 
 
+async def test_a_cut_is_warned_of_for_each_new_card(
+    agent: RawAgent, caplog: pytest.LogCaptureFixture
+) -> None:
+    """B3, J3: each card's cut is warned of; of the cards that are gone nothing is kept."""
+    card = agent.card | {"description": "d" * 501}
+    cards = [card | {"version": str(number)} for number in range(20)]
+    agent.on("AgentCard", *(serves(one, **{"cache-control": "no-cache"}) for one in cards))
+    with caplog.at_level(logging.WARNING, "locum.agents"):
+        async with registry({"id": "a", "url": agent.url}) as entered:
+            for _ in cards[1:]:
+                await entered.ready("a")
+                entered.roster()
+            assert len(entered._warned) == 1
+    assert [record.getMessage() for record in caplog.records] == [
+        "agent a: description is too long and was cut in the roster"
+    ] * len(cards)
+
+
 async def test_no_agent_at_all() -> None:
     """B5: without agents the roster says so."""
     async with registry() as entered:
