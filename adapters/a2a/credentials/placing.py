@@ -1,7 +1,7 @@
 """The credentials of one agent, put onto its requests: to configured origins and nowhere else (A6).
 
-What the kinds are is in `credential_kinds.py`. Nothing here shows a secret: not in a repr, an error
-or a log line (G8).
+What the kinds are is in `kinds.py`. Nothing here shows a secret: not in a repr, an error or a log
+line (G8).
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
