@@ -19,6 +19,7 @@ from tests.agents.raw import RawAgent
 from tests.agents.reply import Reply
 from tests.agents.seen import Seen
 from tests.integration.support import locum, settings_for, until
+from tests.loops import Timers
 
 LATER = "2099-01-01T00:00:00Z"
 LATEST = "2099-01-02T00:00:00Z"
@@ -30,31 +31,35 @@ def _parks(agent: RawAgent) -> None:
     agent.task = T("INPUT_REQUIRED", "which?", ts=LATER)
 
 
-async def test_many_pushes_leave_one_backstop(caplog: pytest.LogCaptureFixture) -> None:
+async def test_many_pushes_leave_one_backstop(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """D8: pushes that change nothing leave one backstop timer behind, and none after the end.
 
     A timer that was left over rang at the desk of an ended sub-task, and ended every stand-in.
     """
+    backstops = Timers(monkeypatch, 40)
     async with RawAgent(push=True) as agent:
         _parks(agent)
-        async with locum({"a": agent.url}, push=True, standin={"push_backstop": "1s"}) as harness:
+        async with locum({"a": agent.url}, push=True, standin={"push_backstop": "40s"}) as harness:
             row = await harness.spawn("p", agent="a", goal="count")
             await harness.settled(row.id, timeout=10)
-            await agent.seen("GetTask")
+            await backstops.one_more()
             token = agent.push_configs[-1]["token"]
-            for count in range(2, 8):
+            for _ in range(6):
                 await agent.push(S("INPUT_REQUIRED", ts=LATER), token=token)
-                await agent.seen("GetTask", count)
-            await agent.seen("GetTask", 9)
-            looks = [seen.at for seen in agent.calls("GetTask")]
-            # Two timers that were set together would ring together.
-            assert looks[8] - looks[7] > 0.5
+                await backstops.one_more()
+                assert backstops.running() == 1
+            assert len(agent.calls("GetTask")) == 7
             agent.task = T("COMPLETED", "done", ts=LATEST)
             await agent.push(S("COMPLETED", ts=LATEST), token=token)
             await until(harness, row.id, "COMPLETED")
-            await asyncio.sleep(1.2)
+            await agent.seen("DeleteTaskPushNotificationConfig")
+            _parks(agent)
             again = await harness.spawn("p", agent="a", goal="count")
             await until(harness, again.id, "INPUT_REQUIRED")
+            await backstops.one_more()
+            assert backstops.running() == 1
     assert "failed" not in caplog.text
     assert "Exception" not in caplog.text
 
