@@ -164,6 +164,7 @@ async def test_a_busy_agent_is_waited_for(binding: Any) -> None:
             first, second, third = agent.calls("SendStreamingMessage")
             ids = {seen.message["messageId"] for seen in (first, second, third)}
             assert len(ids) == 1
+            # Not how fast it is: to have waited for what the agent asked for is the rule.
             assert second.at - first.at >= 1
 
 
@@ -287,7 +288,10 @@ async def test_a_subscription_that_ends_at_once_backs_off(binding: Any) -> None:
             row = await harness.spawn("p", agent="a", goal="count")
             await agent.seen("SubscribeToTask", count=3, timeout=10)
             first, second, third = (seen.at for seen in agent.calls("SubscribeToTask")[:3])
-            assert third - second > (second - first) * 1.4
+            # Not how fast it is: that it waits, and longer the next time, is the rule. The pauses
+            # are 1 s and 2 s, give or take a tenth.
+            assert second - first >= 0.9
+            assert third - second >= 1.8
             assert await kinds(harness, row.id) == ["Created", "Linked"]
 
 

@@ -103,6 +103,7 @@ async def test_an_agent_that_is_away_for_a_while(binding: Any) -> None:
         )
         assert (await client_at(agent).send("go")).text == "done"
         _, second, third = agent.calls("GetTask")
+        # Not how fast it is: to have waited for what the agent asked for is the rule.
         assert third.at - second.at >= 1
 
 
