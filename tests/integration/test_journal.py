@@ -554,7 +554,9 @@ async def test_a_cancelled_opening_leaves_nothing_open(url: str, path: Path) -> 
         other.execute("PRAGMA journal_mode=WAL")
         other.execute("BEGIN IMMEDIATE")
         opening = asyncio.create_task(run())
-        await asyncio.sleep(0.2)
+        async with asyncio.timeout(5):
+            while not any(t.name.startswith("locum-reader") for t in threading.enumerate()):
+                await asyncio.sleep(0)
         opening.cancel()
         await asyncio.sleep(0)
         other.execute("ROLLBACK")
