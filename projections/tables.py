@@ -16,7 +16,7 @@ from .rows import SubTaskRow
 
 __all__ = ["Changes", "Slot", "ViewTables"]
 
-LAYOUT = 1
+LAYOUT = 2
 """Counts up when a row or a note is made otherwise: older tables are then made again at opening."""
 
 _NAMES = ("sub_task_rows", "notifications")
@@ -170,12 +170,15 @@ class ViewTables(SQLiteTrackingRecorder):
         return [_row_decoder.decode(data) for (data,) in found]
 
     def versions(self) -> dict[str, int]:
-        """The version that each sub-task is known to have reached, by id; none without tables."""
-        try:
-            found = self._select("SELECT sub_task_id, version FROM sub_task_rows", [])
-        except OperationalError:
+        """The version that each sub-task is known to have reached, by id.
+
+        None without tables, or with those of another layout. Raises OperationalError when they
+        are there and cannot be read: that is not to be taken for nothing known.
+        """
+        columns = self._select("SELECT name FROM pragma_table_info('sub_task_rows')", [])
+        if not {"sub_task_id", "version"} <= {name for (name,) in columns}:
             return {}
-        return dict(found)
+        return dict(self._select("SELECT sub_task_id, version FROM sub_task_rows", []))
 
     def unresolved(self, parent_id: str) -> list[str]:
         """The ids of a parent's unresolved sub-tasks, in the order they were created."""

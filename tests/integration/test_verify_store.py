@@ -158,6 +158,26 @@ def test_a_store_without_views_is_verified_too(path: Path) -> None:
         assert tables.fetchall() == []
 
 
+def test_a_store_with_views_of_another_layout(path: Path) -> None:
+    """H3, I5: what another release has made of the views is not needed either."""
+    with sqlite(path) as connection:
+        connection.execute("DROP TABLE sub_task_rows")
+        connection.execute("CREATE TABLE sub_task_rows (id TEXT, colour TEXT)")
+    assert faults(path) == []
+
+
+def test_views_that_cannot_be_read(path: Path) -> None:
+    """H3: views that are there and fail are an error: without them a removed end goes unseen."""
+    do(path, "DELETE FROM stored_events WHERE rowid=14")
+    with sqlite(path) as connection:
+        connection.execute("ALTER TABLE sub_task_rows RENAME TO away")
+        connection.execute(
+            "CREATE VIEW sub_task_rows AS SELECT sub_task_id, version FROM away, nowhere"
+        )
+    with pytest.raises(StoreError, match="failed to be verified: no such table"):
+        verify(f"sqlite:///{path}")
+
+
 def test_what_is_not_there(path: Path, tmp_path: Path) -> None:
     """H3: an unknown sub-task and a missing store are errors, not findings."""
     with pytest.raises(SubTaskNotFoundError):
