@@ -318,7 +318,8 @@ async def test_calls_take_turns(binding: Binding) -> None:
     async def answer(seen: Seen, reply: Reply) -> None:
         nonlocal most
         most = max(most, agent.open_exchanges)
-        await asyncio.sleep(0.01)
+        if len(agent.calls("GetTask")) <= 3:
+            await agent.until(lambda: agent.open_exchanges >= 3)
         await reply.json(T("WORKING"))
 
     async with RawAgent(binding) as agent, wired(agent, budget=Budget(max_calls=3)) as peer:
