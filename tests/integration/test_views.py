@@ -16,7 +16,7 @@ from locum.core.events import Event
 from locum.core.lifecycle import A2AState
 from locum.projections import Notification, row_of
 from locum.projections.runner import Projector, rebuild
-from locum.projections.tables import ViewTables
+from locum.projections.tables import LAYOUT, ViewTables
 from tests.lives import push
 from tests.stores import (
     asks,
@@ -160,7 +160,8 @@ async def test_whoever_gave_up_waiting_is_passed_over(url: str) -> None:
 
 
 async def test_the_writes_of_others_can_be_waited_for(url: str) -> None:
-    """D5: what another process recorded, and did not live to project, is projected here."""
+    """E5, case D5: what another process recorded, and did not live to project, is projected here.
+    """
     async with Journal.open(url) as journal:
         await journal.handle(brief("s1"))
         written(url, working("s1"), brief("s2"), asks("s2"))
@@ -176,7 +177,7 @@ async def test_the_writes_of_others_can_be_waited_for(url: str) -> None:
 
 
 async def test_two_processes_project_each_event_once(url: str, path: Path) -> None:
-    """D5, E5: whoever comes first writes the rows; the other finds them written."""
+    """E5, case D5: whoever comes first writes the rows; the other finds them written."""
     async with Journal.open(url) as one, Journal.open(url) as other:
         for number in range(10):
             first, second = (one, other) if number % 2 else (other, one)
@@ -289,7 +290,8 @@ def test_a_rebuild_takes_the_rest_in_at_the_end(url: str, path: Path) -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_another_process_may_be_faster(url: str, path: Path, count: int) -> None:
-    """D5, E5: a page that somebody else has projected in the meantime is not projected twice."""
+    """E5, case D5: a page that somebody else has projected in the meantime is not projected twice.
+    """
     store = Store(url, busy_timeout=5)
     store.open(create=True)
     writer = Writer(store.ledger, batch=8)
@@ -341,7 +343,7 @@ async def test_tables_of_another_layout_are_made_again(url: str, path: Path) -> 
     async with Journal.open(url):
         pass
     after = contents(path)
-    assert [row for row in after["tracking"] if row[0] == "views.1"] == before["tracking"]
+    assert [row for row in after["tracking"] if row[0] == f"views.{LAYOUT}"] == before["tracking"]
     assert {name: after[name] for name in after if name != "tracking"} == {
         name: before[name] for name in before if name != "tracking"
     }
