@@ -1,7 +1,7 @@
 """URLs and origins as they are compared: scheme, IDNA host, effective port. Resolves and dials nothing.
 
 Everything that decides where a request or a credential may go compares `Origin`s, never texts,
-so that two spellings of one host are one host and two look-alikes are two (A4, A6, CASES C1).
+so that two spellings of one host are one host and two look-alikes are two (A4, A6, case C1).
 """
 
 import ipaddress

@@ -97,7 +97,7 @@ class Artifacts:
         erases_nothing = all(part.is_empty for part in artifact.parts)
         size_before = 0 if known is None else known.size
         if known is not None and (append or erases_nothing):
-            # An update without content says nothing about it: it erases nothing (R5).
+            # An update without content says nothing about it: it erases nothing (case R5).
             if self._is_over(self._size):
                 return "artifact.over_limit"
             known.add(artifact)
@@ -143,7 +143,7 @@ class _Growing:
         self._loose = 0
 
     def add(self, chunk: Artifact) -> None:
-        """Add a chunk's parts; its name, description and metadata where it has any (R7)."""
+        """Add a chunk's parts; its name, description and metadata where it has any (case R7)."""
         if chunk.name or chunk.description:
             plain = self._plain
             self._plain = msgspec.structs.replace(

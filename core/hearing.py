@@ -171,7 +171,7 @@ def _same_question(
     if not words or words == sub_task.asked:
         return Verdict.SAME
     if age == "level":
-        # The words of a question may come after its state (Q11).
+        # The words of a question may come after its state (case Q11).
         return Verdict.SAME if sub_task.asked else Verdict.CHANGE
     return Verdict.CHANGE if is_sure else Verdict.DOUBT
 
@@ -208,11 +208,12 @@ def outcome_of(
     *,
     last_words: str = "",
 ) -> Outcome:
-    """The result of a terminal report, nothing counted twice (D12, Q6, R3).
+    """The result of a terminal report, nothing counted twice (D12, case Q6, case R3).
 
     The text of a success is its artifacts' text, else the message's, else `last_words`: what the
-    agent said last while it worked (Q7). Of a failure it is the reason: the message's words, else
-    the artifacts'. What a message carries besides text is kept as an artifact where there is none.
+    agent said last while it worked (case Q7). Of a failure it is the reason: the message's words,
+    else the artifacts'. What a message carries besides text is kept as an artifact where there is
+    none.
     """
     if report.kind == "message":
         answer = Artifact(artifact_id=report.message_id or "message", parts=report.parts)

@@ -45,7 +45,7 @@ class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_empty(self) -> bool:
-        """True when the part carries nothing at all (R5)."""
+        """True when the part carries nothing at all (case R5)."""
         return (
             self.text in (UNSET, "")
             and self.data is UNSET

@@ -1,7 +1,7 @@
 """Make the messages that go out: a brief, a reply, a follow-up (C3, C12, C14). Sends nothing.
 
 The same arguments always give the same message: a send that is made again after a crash must be
-byte for byte the one before (D4 of the cases), so nothing here asks a clock or rolls dice.
+byte for byte the one before (case D4), so nothing here asks a clock or rolls dice.
 """
 
 import base64
@@ -137,7 +137,7 @@ def to_value(data: Any) -> Value:
     """The protobuf value of a JSON one.
 
     Raises RequestError for what would not arrive as it is: no JSON value, nested too deep, or a
-    whole number that A2A's data, which has doubles only, would change on the way (R9).
+    whole number that A2A's data, which has doubles only, would change on the way (case R9).
     """
     return _to_value(data, 0)
 

@@ -1,8 +1,8 @@
 """Translate what an agent said, as the SDK read it, into the core's `RemoteReport`. Decides nothing.
 
 Nothing is dropped on the way: a part keeps its media type, file name and metadata, whole numbers in
-data stay whole (R9), and what is odd is named as an anomaly (K2). Whether a report is news is the
-core's business, whether it is about the right task `calls`'.
+data stay whole (case R9), and what is odd is named as an anomaly (K2). Whether a report is news is
+the core's business, whether it is about the right task `calls`'.
 """
 
 import base64
@@ -214,7 +214,7 @@ def to_part(part: WirePart) -> Part:
 
 
 def _exact_data(data: Value, exact: Any) -> Any:
-    """The data, from the wire's text beside it where a double does not hold its numbers (R9)."""
+    """The data, from the wire's text beside it where a double loses numbers (case R9)."""
     if isinstance(exact, str):
         try:
             return msgspec.json.decode(exact)
@@ -250,7 +250,7 @@ def _json_object(struct: Struct) -> dict[str, Any]:
 
 
 def json_number(number: float) -> int | float | str:
-    """The JSON number that a double stands for: whole when it is (R9), a text when it is none."""
+    """The JSON number that a double stands for: whole if it is (case R9), a text if it is none."""
     if math.isnan(number):
         return "NaN"
     if math.isinf(number):

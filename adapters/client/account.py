@@ -182,7 +182,7 @@ def _is_newer(one: RemoteReport, other: RemoteReport) -> bool:
 
 
 def _with_words_of(told: RemoteReport, said: RemoteReport) -> RemoteReport:
-    """What was said, with the words that only the stream had (Q10, Q11)."""
+    """What was said, with the words that only the stream had (case Q10, case Q11)."""
     if said.parts or said.text or _state_of(said) is not _state_of(told):
         return said
     return msgspec.structs.replace(

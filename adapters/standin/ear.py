@@ -148,7 +148,7 @@ class Ear:
 
 
 def _completed(said: RemoteReport, report: RemoteReport) -> RemoteReport:
-    """What GetTask said, with the words that only the stream had (Q10, Q11)."""
+    """What GetTask said, with the words that only the stream had (case Q10, case Q11)."""
     if said.parts or said.text:
         return said
     return msgspec.structs.replace(

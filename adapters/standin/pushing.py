@@ -28,7 +28,7 @@ async def register_push(desk: Desk, action: RegisterPush) -> None:
     """See to it that the agent has our push config, then look at the task once (D2).
 
     After a restart the token is gone. Does the agent still have the config with it, it is kept;
-    otherwise the watch is recorded anew, with another token (P4).
+    otherwise the watch is recorded anew, with another token (case P4).
     """
     client = desk.client
     if client is None:
@@ -58,7 +58,7 @@ async def register_push(desk: Desk, action: RegisterPush) -> None:
 
 
 async def _take_up(desk: Desk, client: AgentClient, action: RegisterPush) -> None:
-    """Keep what another process registered, or watch anew (I1, P4)."""
+    """Keep what another process registered, or watch anew (I1, case P4)."""
     try:
         is_kept = await _is_kept(desk, client, action)
     except RemoteCallError as error:

@@ -117,7 +117,7 @@ async def _hold(desk: Desk) -> None:
     except RemoteCallError as error:
         desk.pause.at_least(error.retry_after)
         if error.code == "remote.too_large":
-            # The same event would come again at each subscription (S7).
+            # The same event would come again at each subscription (case S7).
             desk.gone_streaming = True
         logger.info(
             "sub-task %s: the stream of agent %s failed (%s): %s",

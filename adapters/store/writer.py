@@ -105,7 +105,7 @@ class Writer:
         return [outcomes[index] for index in range(len(commands))]
 
     def _look(self) -> None:
-        """Forget what is remembered when another process has written since (D5)."""
+        """Forget what is remembered when another process has written since (case D5)."""
         position = self._ledger.position
         if position != self.position:
             self._known.clear()

@@ -58,7 +58,7 @@ async def _completes(harness: Any, agent_id: str = "a") -> Any:
     ids=["other full stops", "capitals", "a Cyrillic letter", "a wide letter", "a long s"],
 )
 async def test_hosts_are_compared_after_idna(binding: Any, host: str, code: str) -> None:
-    """A4: a host is another one when its name is, however alike they look (C1)."""
+    """A4, case C1: a host is another one when its name is, however alike they look."""
     async with RawAgent(binding) as agent:
         agent.on(SEND, DONE)
         _at(agent, agent.rpc_url.replace("127.0.0.1", host))
@@ -74,7 +74,7 @@ async def test_hosts_are_compared_after_idna(binding: Any, host: str, code: str)
 @pytest.mark.parametrize("slash", ["", "/"])
 @pytest.mark.parametrize("path", ["", "/agents/chairs"])
 async def test_slashes_and_paths(binding: Any, slash: str, path: str) -> None:
-    """A2, A5: the card is found with and without a slash at the end, and below a path (C2)."""
+    """A2, A5, case C2: the card is found with and without a slash at the end, and below a path."""
     async with RawAgent(binding, path=path) as agent:
         agent.on(SEND, DONE)
         async with locum({"a": agent.url + slash}) as harness:
@@ -85,7 +85,7 @@ async def test_slashes_and_paths(binding: Any, slash: str, path: str) -> None:
 
 @pytest.mark.parametrize("written", ["/rpc/", "/rpc/?key=1", "//rpc", "/rpc;v=1"])
 async def test_the_interface_is_called_as_it_is_written(written: str) -> None:
-    """A5: its URL is used to the letter (C2)."""
+    """A5, case C2: its URL is used to the letter."""
     result = {"task": T("COMPLETED", ts=LATER, artifacts=[A("a", "done")])}
     async with RawAgent("JSONRPC") as agent:
         agent.on(
@@ -99,7 +99,7 @@ async def test_the_interface_is_called_as_it_is_written(written: str) -> None:
 
 @both
 async def test_a_card_at_the_origin(binding: Any) -> None:
-    """A2: the path's own card first, then the origin's (C3)."""
+    """A2, case C3: the path's own card first, then the origin's."""
     async with RawAgent(binding) as agent:
         agent.on(SEND, DONE)
         async with locum({"a": f"{agent.url}/agents/chairs"}) as harness:
@@ -113,7 +113,7 @@ async def test_a_card_at_the_origin(binding: Any) -> None:
 async def test_a_card_that_needs_the_credential(
     binding: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A6: the card is asked for with what the calls carry (C4)."""
+    """A6, case C4: the card is asked for with what the calls carry."""
     monkeypatch.setenv("CHAIRS_TOKEN", "t0k3n")
     async with RawAgent(binding) as agent:
         agent.on(SEND, DONE)
@@ -136,7 +136,7 @@ async def test_a_card_that_needs_the_credential(
 
 @both
 async def test_nulls_in_a_card(binding: Any) -> None:
-    """A2: nulls where lists or objects belong are empty, and counted (C5)."""
+    """A2, case C5: nulls where lists or objects belong are empty, and counted."""
     async with RawAgent(binding, skills=None, capabilities=None, securitySchemes=None) as agent:
         agent.on("SendMessage", T("COMPLETED", artifacts=[A("a", "done")]))
         async with locum({"a": agent.url}) as harness:
@@ -157,7 +157,7 @@ async def test_nulls_in_a_card(binding: Any) -> None:
     ids=["version", "extension"],
 )
 async def test_a_refusal_of_every_call(binding: Any, number: int, code: str) -> None:
-    """K4, C7: final, typed, and told with the agent's words; tried once (C6, C7)."""
+    """K4, C7, case C6, case C7: final, typed, and told with the agent's words; tried once."""
     async with RawAgent(binding) as agent:
         for method in (SEND, "GetTask", "ListTasks", "SubscribeToTask"):
             agent.on(method, ERR(number, "speak 2.0 to me"))
@@ -177,7 +177,7 @@ async def test_a_refusal_of_every_call(binding: Any, number: int, code: str) -> 
 
 @both
 async def test_a_required_extension(binding: Any) -> None:
-    """A3: refused before anything is sent, with its URI (C7)."""
+    """A3, case C7: refused before anything is sent, with its URI."""
     extension = {"uri": "https://chairs.example/ext/v1", "required": True}
     async with (
         RawAgent(binding, extensions=[extension]) as agent,
@@ -189,7 +189,7 @@ async def test_a_required_extension(binding: Any) -> None:
 
 @pytest.mark.parametrize("keys", ["rubbish", "another key", "no file"])
 async def test_signatures_that_cannot_be_verified(tmp_path: Path, keys: str) -> None:
-    """A10: refused where trusted keys are set, whatever is wrong; otherwise not looked at (C8)."""
+    """A10, case C8: refused where trusted keys are set, whatever is wrong; otherwise not looked at."""
     file = tmp_path / "keys.json"
     known = {"kty": "OKP", "crv": "Ed25519", "kid": "k1", "x": "A" * 43}
     if keys != "no file":
@@ -206,7 +206,7 @@ async def test_signatures_that_cannot_be_verified(tmp_path: Path, keys: str) -> 
 
 
 async def test_agents_that_are_named_otherwise() -> None:
-    """C1: neither a name, a skill, a URL nor another spelling is an id; the ids are told (C9)."""
+    """C1, case C9: neither a name, a skill, a URL nor another spelling is an id; the ids are told."""
     skill = {"id": "count", "name": "Counting", "description": "Counts chairs", "tags": ["x"]}
     async with (
         RawAgent("JSONRPC", name="Chairs", skills=[skill]) as one,
@@ -258,7 +258,9 @@ def _is_nowhere_else(told: str) -> None:
     "how", ["result", "question", "reason", "message", "data", "name", "error"]
 )
 async def test_words_that_try_to_get_out(binding: Any, attack: str, how: str) -> None:
-    """E6: what an agent writes stays inside the block, in notes and in the tools' answers (C10)."""
+    """E6, case C10: what an agent writes stays inside the block, in notes and in the tools'
+    answers.
+    """
     named = {**A("a", [text_part("nine"), data_part({attack: attack}, filename=attack)])}
     named["artifact"] = {**named["artifact"], "name": attack}
     script: dict[str, Any] = {
@@ -288,7 +290,7 @@ async def test_words_that_try_to_get_out(binding: Any, attack: str, how: str) ->
 
 
 async def test_a_card_that_tries_to_get_out() -> None:
-    """B2: a card's words are one line each in the roster, their delimiters harmless (C10)."""
+    """B2, case C10: a card's words are one line each in the roster, their delimiters harmless."""
     skill = {"id": "s", "name": ATTACK, "description": ATTACK, "tags": ["x"]}
     async with (
         RawAgent("JSONRPC", name=ATTACK, description=ATTACK, skills=[skill]) as agent,
@@ -305,7 +307,7 @@ TRACE = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 @both
 async def test_a_trace_on_every_call(binding: Any) -> None:
-    """C9: send, retry, get, subscribe, push, reply and cancel carry `traceparent` (C11)."""
+    """C9, case C11: send, retry, get, subscribe, push, reply and cancel carry `traceparent`."""
     async with RawAgent(binding, push=True) as agent:
         agent.on(
             SEND,
@@ -338,7 +340,7 @@ async def test_a_trace_on_every_call(binding: Any) -> None:
 
 @both
 async def test_no_trace_when_it_is_off(binding: Any) -> None:
-    """C9: without tracing no agent is told of any (C11)."""
+    """C9, case C11: without tracing no agent is told of any."""
     async with RawAgent(binding) as agent:
         agent.on(SEND, DONE)
         async with locum({"a": agent.url}) as harness:

@@ -246,7 +246,7 @@ async def test_an_answer_of_millions_of_values(artifacts: bytes) -> None:
 
 
 async def test_an_event_of_millions_of_values() -> None:
-    """J4: the same as an event of a stream; GetTask decides then (CASES S7)."""
+    """J4, case S7: the same as an event of a stream; GetTask decides then."""
     event = b'data: {"jsonrpc":"2.0","id":1,"result":{"task":%s}}\n\n'
     crowd = event % _ended_with(b"[" + b",".join([b"{}"] * 1_000_000) + b"]")
     async with RawAgent() as agent:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import socket
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,9 @@ async def _parked(harness: Any, agent: RawAgent) -> str:
 @both
 @pytest.mark.parametrize("kind", ["task", "message", "status", "artifact", "bare"])
 async def test_every_kind_of_push_rings(binding: Any, kind: str) -> None:
-    """D3: a push of any kind leads to GetTask, and nothing of its body is applied (P1, P2)."""
+    """D3, case P1, case P2: a push of any kind leads to GetTask, and nothing of its body is
+    applied.
+    """
     lie = {
         "task": T("FAILED", "a lie", ts=LATEST),
         "message": M("a lie", task="t1"),
@@ -67,8 +70,28 @@ async def test_every_kind_of_push_rings(binding: Any, kind: str) -> None:
 
 
 @both
+async def test_gettask_that_lags_behind_a_push(binding: Any) -> None:
+    """D4: while GetTask does not show what was pushed it is asked thrice more, after the pauses."""
+    pauses = (0.05, 0.1, 0.2)
+    async with RawAgent(binding, push=True) as agent:
+        _parks(agent)
+        async with locum({"a": agent.url}, push=True) as harness:
+            sub_task_id = await _parked(harness, agent)
+            before = len(agent.calls("GetTask"))
+            late = T("COMPLETED", artifacts=[A("a", "done")], ts=LATEST)
+            agent.on("GetTask", *[agent.task] * len(pauses), late)
+            await agent.push(S("COMPLETED", ts=LATEST), token=_token(agent))
+            assert (await until(harness, sub_task_id, "COMPLETED")).text == "done"
+            looks = agent.calls("GetTask")[before:]
+            assert len(looks) == 1 + len(pauses)
+            # Not how fast it is: that it gives the agent this much time is the rule.
+            for pause, (one, next_one) in zip(pauses, pairwise(looks), strict=True):
+                assert next_one.at - one.at >= pause
+
+
+@both
 async def test_an_agent_that_never_pushes(binding: Any) -> None:
-    """D8: a registration that was taken and never used: the backstop finds the end (P3)."""
+    """D8, case P3: a registration that was taken and never used: the backstop finds the end."""
     async with RawAgent(binding, push=True) as agent:
         _parks(agent)
         async with locum(
@@ -84,7 +107,9 @@ async def test_an_agent_that_never_pushes(binding: Any) -> None:
 
 @both
 async def test_a_watch_is_made_again_after_a_crash(binding: Any, tmp_path: Path) -> None:
-    """I1: an agent that took a config and lists none: after a restart the watch is made again (P4)."""
+    """I1, case P4: an agent that took a config and lists none: after a restart the watch is made
+    again.
+    """
     store = f"sqlite:///{tmp_path / 'locum.db'}"
     async with RawAgent(binding, push=True) as agent:
         _parks(agent)
@@ -156,7 +181,7 @@ async def test_a_watch_elsewhere_is_made_again(binding: Any, tmp_path: Path) -> 
 
 @both
 async def test_a_push_before_the_link(binding: Any) -> None:
-    """D5: a push before the send has answered is refused; the state is heard all the same (P5)."""
+    """D5, case P5: a push before the send has answered is refused; the state is heard all the same."""
     gate = asyncio.Event()
     async with RawAgent(binding, push=True) as agent:
         agent.on("SendStreamingMessage", [gate, EV(T("INPUT_REQUIRED", "which?", ts=LATER)), EOF])
@@ -174,7 +199,7 @@ async def test_a_push_before_the_link(binding: Any) -> None:
 
 @both
 async def test_the_same_push_five_times(binding: Any) -> None:
-    """D14: five pushes of one change, and an older one after the end, are one change (P6)."""
+    """D14, case P6: five pushes of one change, and an older one after the end, are one change."""
     async with RawAgent(binding, push=True) as agent:
         _parks(agent)
         async with locum({"a": agent.url}, push=True) as harness:
@@ -193,7 +218,9 @@ async def test_the_same_push_five_times(binding: Any) -> None:
 
 @both
 async def test_a_push_after_the_end(binding: Any) -> None:
-    """F1: from the end on, the right token is answered like a wrong one; the config is gone (P7)."""
+    """F1, case P7: from the end on, the right token is answered like a wrong one; the config is
+    gone.
+    """
     async with RawAgent(binding, push=True) as agent:
         _parks(agent)
         async with locum({"a": agent.url}, push=True) as harness:
@@ -221,7 +248,7 @@ async def test_a_push_after_the_end(binding: Any) -> None:
     "content_type", ["application/a2a+json", "application/json; charset=utf-8", None]
 )
 async def test_content_types_of_a_push(binding: Any, content_type: str | None) -> None:
-    """D3: a push is taken under any of the content types that agents send (P8)."""
+    """D3, case P8: a push is taken under any of the content types that agents send."""
     async with RawAgent(binding, push=True) as agent:
         _parks(agent)
         async with locum({"a": agent.url}, push=True) as harness:
@@ -237,7 +264,7 @@ async def test_content_types_of_a_push(binding: Any, content_type: str | None) -
 @both
 @pytest.mark.parametrize("failure", ["refused", "broken", "silent"])
 async def test_a_registration_that_fails(binding: Any, failure: str) -> None:
-    """D2: a registration that is refused, fails or hangs becomes a follow; nobody is told (P9)."""
+    """D2, case P9: a registration that is refused, fails or hangs becomes a follow; nobody is told."""
     answer: Any = {
         "refused": ERR(-32003, "no push here"),
         "broken": (500, {}, b"oops"),
@@ -261,7 +288,9 @@ async def test_a_registration_that_fails(binding: Any, failure: str) -> None:
 async def test_the_token_is_nowhere(
     binding: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """D2: the token is in no store file, log, row, event or answer; only its digest is kept (P10)."""
+    """D2, case P10: the token is in no store file, log, row, event or answer; only its digest is
+    kept.
+    """
     store = tmp_path / "locum.db"
     caplog.set_level(logging.DEBUG)
     async with RawAgent(binding, push=True) as agent:

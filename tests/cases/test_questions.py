@@ -17,7 +17,7 @@ LATEST = "2099-01-02T00:00:00Z"
 
 @both
 async def test_nothing_but_reply_answers(binding: Any) -> None:
-    """C12: while a question is open, no message with its task's id leaves until `reply` (Q1)."""
+    """C12, case Q1: while a question is open, no message with its task's id leaves until `reply`."""
     async with RawAgent(binding) as agent:
         agent.on("SendStreamingMessage", [EV(T("WORKING")), EV(S("INPUT_REQUIRED", "which?")), EOF])
         agent.task = T("INPUT_REQUIRED", "which?", ts=LATER)
@@ -36,7 +36,7 @@ async def test_nothing_but_reply_answers(binding: Any) -> None:
 
 @both
 async def test_a_reply_names_its_task_and_context(binding: Any) -> None:
-    """C12: a reply carries the remote task's id and its context (Q2); the record comes first."""
+    """C12, case Q2: a reply carries the remote task's id and its context; the record comes first."""
     async with RawAgent(binding) as agent:
         agent.on(
             "SendStreamingMessage",
@@ -60,7 +60,9 @@ async def test_a_reply_names_its_task_and_context(binding: Any) -> None:
 
 @both
 async def test_contexts_are_apart_unless_one_follows(binding: Any) -> None:
-    """C14: two sub-tasks have contexts of their own; one that follows names context and task (Q3)."""
+    """C14, case Q3: two sub-tasks have contexts of their own; one that follows names context and
+    task.
+    """
     async with RawAgent(binding) as agent, locum({"a": agent.url}) as harness:
         first = await harness.spawn("p", agent="a", goal="one")
         second = await harness.spawn("p", agent="a", goal="two")
@@ -78,7 +80,7 @@ async def test_contexts_are_apart_unless_one_follows(binding: Any) -> None:
 @both
 @pytest.mark.parametrize("context, odd", [("", False), ("c9", True)])
 async def test_an_empty_context_is_unknown(binding: Any, context: str, odd: bool) -> None:
-    """K3: an empty contextId means unknown, another one is an anomaly; the result is kept (Q4)."""
+    """K3, case Q4: an empty contextId means unknown, another one is an anomaly; the result is kept."""
     async with RawAgent(binding) as agent:
         agent.on("SendStreamingMessage", [EV(T("WORKING")), EOF])
         agent.on(
@@ -95,7 +97,7 @@ async def test_an_empty_context_is_unknown(binding: Any, context: str, odd: bool
 
 @both
 async def test_a_deadline_ends_what_works_for_ever(binding: Any) -> None:
-    """C11: a task that works for ever is cancelled at its deadline, and has failed (Q5)."""
+    """C11, case Q5: a task that works for ever is cancelled at its deadline, and has failed."""
     async with RawAgent(binding) as agent:
         agent.on("SendStreamingMessage", [EV(T("WORKING")), EOF])
         async with locum({"a": agent.url}) as harness:
@@ -107,7 +109,7 @@ async def test_a_deadline_ends_what_works_for_ever(binding: Any) -> None:
 
 @both
 async def test_data_alone_is_a_result(binding: Any) -> None:
-    """D12: COMPLETED with data only: the data is the result, the text is empty (Q6)."""
+    """D12, case Q6: COMPLETED with data only: the data is the result, the text is empty."""
     async with RawAgent(binding) as agent:
         agent.on("SendStreamingMessage", [EV(T("WORKING")), EOF])
         agent.task = T("COMPLETED", artifacts=[A("a", data_part({"chairs": 9}))], ts=LATER)
@@ -123,7 +125,7 @@ async def test_data_alone_is_a_result(binding: Any) -> None:
 
 @both
 async def test_updates_without_a_task(binding: Any) -> None:
-    """C4: only status updates, never a Task: linked from the first, text of the last (Q7)."""
+    """C4, case Q7: only status updates, never a Task: linked from the first, text of the last."""
     async with RawAgent(binding) as agent:
         agent.on(
             "SendStreamingMessage",
@@ -140,7 +142,7 @@ async def test_updates_without_a_task(binding: Any) -> None:
 
 @both
 async def test_a_question_in_data(binding: Any) -> None:
-    """D16: a question in a data part is told as compact JSON, and the part is kept (Q9)."""
+    """D16, case Q9: a question in a data part is told as compact JSON, and the part is kept."""
     call = {"name": "pay", "args": {"amount": 3}}
     async with RawAgent(binding) as agent:
         agent.on("SendStreamingMessage", [EV(T("WORKING")), EOF])
@@ -158,7 +160,7 @@ async def test_a_question_in_data(binding: Any) -> None:
 
 @both
 async def test_a_question_in_an_artifact(binding: Any) -> None:
-    """D16: a question that is on the stream only, in an artifact, is not lost (Q10)."""
+    """D16, case Q10: a question that is on the stream only, in an artifact, is not lost."""
     call = {"confirm": "delete"}
     async with RawAgent(binding) as agent:
         agent.on("SendStreamingMessage", [EV(T("WORKING")), EOF])
@@ -175,7 +177,7 @@ async def test_a_question_in_an_artifact(binding: Any) -> None:
 
 @both
 async def test_a_question_in_gettask(binding: Any) -> None:
-    """D16: a question that only GetTask has is fetched (Q11)."""
+    """D16, case Q11: a question that only GetTask has is fetched."""
     async with RawAgent(binding) as agent:
         agent.on("SendStreamingMessage", [EV(T("WORKING")), EOF])
         agent.on("SubscribeToTask", [EV(T("WORKING")), EV(S("INPUT_REQUIRED")), HOLD])

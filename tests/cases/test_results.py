@@ -27,7 +27,7 @@ async def _result(binding: Any, stream: list[Any], task: Any) -> dict[str, Any]:
 
 @both
 async def test_chunks_are_one_result(binding: Any) -> None:
-    """D12: chunks on the stream and the whole in GetTask are one result, once (R1)."""
+    """D12, case R1: chunks on the stream and the whole in GetTask are one result, once."""
     row = await _result(
         binding,
         [
@@ -44,7 +44,7 @@ async def test_chunks_are_one_result(binding: Any) -> None:
 
 @both
 async def test_chunks_that_only_the_stream_has(binding: Any) -> None:
-    """D12: what only the stream brought is kept, though GetTask has no artifact (R1)."""
+    """D12, case R1: what only the stream brought is kept, though GetTask has no artifact."""
     row = await _result(
         binding,
         [A("a", "Hello, "), A("a", "world!", append=True, last=True), S("COMPLETED")],
@@ -55,7 +55,9 @@ async def test_chunks_that_only_the_stream_has(binding: Any) -> None:
 
 @both
 async def test_an_append_after_the_last_chunk(binding: Any) -> None:
-    """D12: an append after the last chunk changes nothing and is odd; a replacement counts (R2)."""
+    """D12, case R2: an append after the last chunk changes nothing and is odd; a replacement
+    counts.
+    """
     row = await _result(
         binding,
         [
@@ -72,7 +74,7 @@ async def test_an_append_after_the_last_chunk(binding: Any) -> None:
 
 @both
 async def test_the_same_text_three_times(binding: Any) -> None:
-    """D12: the same words as artifact, status message and history count once (R3)."""
+    """D12, case R3: the same words as artifact, status message and history count once."""
     row = await _result(
         binding,
         [A("a", "ok"), S("COMPLETED", "ok")],
@@ -84,7 +86,9 @@ async def test_the_same_text_three_times(binding: Any) -> None:
 
 @both
 async def test_an_artifact_without_a_message(binding: Any) -> None:
-    """D12: COMPLETED without a message: the artifact's text (R4); with a message only: its text."""
+    """D12, case R4: COMPLETED without a message: the artifact's text; with a message only: its
+    text.
+    """
     row = await _result(
         binding,
         [A("a", "nine"), S("COMPLETED")],
@@ -97,7 +101,7 @@ async def test_an_artifact_without_a_message(binding: Any) -> None:
 
 @both
 async def test_empty_parts_erase_nothing(binding: Any) -> None:
-    """D12: an artifact with no parts, first or as an append, is kept and erases nothing (R5)."""
+    """D12, case R5: an artifact with no parts, first or as an append, is kept and erases nothing."""
     empty = {**A("a", ""), "artifact": {"artifactId": "a", "parts": []}}
     row = await _result(
         binding,
@@ -109,7 +113,7 @@ async def test_empty_parts_erase_nothing(binding: Any) -> None:
 
 @both
 async def test_every_kind_of_part_is_kept(binding: Any) -> None:
-    """D12: bytes with name and type, a URL, data: all kept, the bytes equal (R6)."""
+    """D12, case R6: bytes with name and type, a URL, data: all kept, the bytes equal."""
     parts = [
         text_part("see:"),
         file_part(b"\x00\xff\x10", filename="a.bin", media_type="application/octet-stream"),
@@ -131,7 +135,7 @@ async def test_every_kind_of_part_is_kept(binding: Any) -> None:
 
 @both
 async def test_metadata_on_chunks_is_merged(binding: Any) -> None:
-    """D12: metadata of appended chunks is merged, the last value wins (R7)."""
+    """D12, case R7: metadata of appended chunks is merged, the last value wins."""
 
     def chunk(text: str, append: bool, **metadata: Any) -> Any:
         frame = A("a", text, append=append)
@@ -161,7 +165,7 @@ async def test_metadata_on_chunks_is_merged(binding: Any) -> None:
     "bad", ['{"a":' * 1000 + "1" + "}" * 1000, '"half \\ud800"', '"nul \\u0000"']
 )
 async def test_one_bad_part_of_three(binding: Any, bad: str) -> None:
-    """K2: a part that cannot be read becomes a note; the two good ones stay; an anomaly (R8)."""
+    """K2, case R8: a part that cannot be read becomes a note; the two good ones stay; an anomaly."""
     parts = [text_part("good one"), data_part("BAD"), text_part("good two")]
     task = json.dumps(T("COMPLETED", artifacts=[A("a", parts)], ts=LATER))
     # Python's own JSON cannot write it, so it is written by hand.
@@ -184,7 +188,7 @@ async def test_one_bad_part_of_three(binding: Any, bad: str) -> None:
 
 @both
 async def test_numbers_come_out_as_they_went_in(binding: Any) -> None:
-    """D12: whole numbers stay whole, fractions, booleans and null stay what they are (R9)."""
+    """D12, case R9: whole numbers stay whole, fractions, booleans and null stay what they are."""
     data = {"revision": 1, "ratio": 0.5, "b": True, "n": None, "big": 9007199254740991}
     row = await _result(
         binding, [S("COMPLETED")], T("COMPLETED", artifacts=[A("a", data_part(data))], ts=LATER)

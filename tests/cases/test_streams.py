@@ -19,7 +19,7 @@ both = pytest.mark.parametrize("binding", BINDINGS)
 
 @both
 async def test_an_eof_is_no_end(binding: Any) -> None:
-    """D8, S1: a clean EOF while WORKING is no end; GetTask finds the result; one send."""
+    """D8, case S1: a clean EOF while WORKING is no end; GetTask finds the result; one send."""
     async with RawAgent(binding) as agent:
         agent.on("SendStreamingMessage", [EV(T("WORKING")), EOF])
         agent.on("SubscribeToTask", [EV(T("WORKING")), EOF])
@@ -35,7 +35,7 @@ async def test_an_eof_is_no_end(binding: Any) -> None:
 
 @both
 async def test_an_eof_after_a_question_is_parked(binding: Any) -> None:
-    """D8, S1: an EOF after INPUT_REQUIRED is a parked task, not an end."""
+    """D8, case S1: an EOF after INPUT_REQUIRED is a parked task, not an end."""
     async with RawAgent(binding) as agent:
         agent.on("SendStreamingMessage", [EV(T("WORKING")), EV(S("INPUT_REQUIRED", "which?")), EOF])
         agent.on("SubscribeToTask", [EV(T("INPUT_REQUIRED", "which?")), EOF])
@@ -50,7 +50,7 @@ async def test_an_eof_after_a_question_is_parked(binding: Any) -> None:
 
 @both
 async def test_comments_are_no_events(binding: Any) -> None:
-    """K1, S2: comments before, between and after events are ignored, and are no sign of life."""
+    """K1, case S2: comments before, between and after events are ignored, and are no sign of life."""
     pings = [COMMENT(" ping"), COMMENT(""), WAIT(0.05)]
     async with RawAgent(binding) as agent:
         agent.on(
@@ -68,7 +68,7 @@ async def test_comments_are_no_events(binding: Any) -> None:
 @both
 @pytest.mark.parametrize("odd", [b"id: 1\ndata:\n\n", b"data: \n\n", b"event: x\n\n", b"\n\n\n"])
 async def test_empty_data_is_ignored(binding: Any, odd: bytes) -> None:
-    """K1, S3: an event with empty data is none."""
+    """K1, case S3: an event with empty data is none."""
     async with RawAgent(binding) as agent:
         agent.on(
             "SendStreamingMessage",
@@ -84,7 +84,7 @@ async def test_empty_data_is_ignored(binding: Any, odd: bytes) -> None:
 @both
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 async def test_every_line_end_is_read(binding: Any, newline: str) -> None:
-    """K1, S4: LF, CRLF and bare CR end lines, also one byte a packet."""
+    """K1, case S4: LF, CRLF and bare CR end lines, also one byte a packet."""
 
     async def drip(_: Seen, reply: Reply) -> None:
         await reply.sse()
@@ -104,7 +104,7 @@ async def test_every_line_end_is_read(binding: Any, newline: str) -> None:
 
 @both
 async def test_pretty_json_is_joined(binding: Any) -> None:
-    """K1, S6: JSON over many data lines is one event."""
+    """K1, case S6: JSON over many data lines is one event."""
     async with RawAgent(binding) as agent:
         agent.on(
             "SendStreamingMessage",
@@ -120,7 +120,7 @@ async def test_pretty_json_is_joined(binding: Any) -> None:
 @both
 @pytest.mark.parametrize("size", [200_000, 4_000_000])
 async def test_large_events_are_read(binding: Any, size: int) -> None:
-    """J3, S7: events of 200 KB and of 4 MB are read whole."""
+    """J3, case S7: events of 200 KB and of 4 MB are read whole."""
     text = "x" * size
     async with RawAgent(binding) as agent:
         agent.on("SendStreamingMessage", [EV(T("COMPLETED", artifacts=[A("a", text)])), EOF])
@@ -132,7 +132,9 @@ async def test_large_events_are_read(binding: Any, size: int) -> None:
 
 @both
 async def test_a_giant_event_is_refused_and_not_asked_for_again(binding: Any) -> None:
-    """J3, S7: an event over the limit closes the stream; GetTask decides; the follow does not loop."""
+    """J3, case S7: an event over the limit closes the stream; GetTask decides; the follow does not
+    loop.
+    """
     giant = b"data: " + b"x" * 3_000_000 + b"\n\n"
     async with RawAgent(binding) as agent:
         agent.on("SendStreamingMessage", [EV(T("WORKING")), EOF])
@@ -148,7 +150,9 @@ async def test_a_giant_event_is_refused_and_not_asked_for_again(binding: Any) ->
 
 @both
 async def test_a_busy_agent_is_waited_for(binding: Any) -> None:
-    """C7, S8: 429 with Retry-After is waited out, 503 with HTML is tried again; one message id."""
+    """C7, case S8: 429 with Retry-After is waited out, 503 with HTML is tried again; one message
+    id.
+    """
     async with RawAgent(binding) as agent:
         agent.on(
             "SendStreamingMessage",
@@ -170,7 +174,7 @@ async def test_a_busy_agent_is_waited_for(binding: Any) -> None:
 
 @both
 async def test_a_401_is_final_with_its_words(binding: Any) -> None:
-    """C7, K4, S8: 401 is refused at once, with what the agent said."""
+    """C7, K4, case S8: 401 is refused at once, with what the agent said."""
     challenge = 'Bearer realm="hall", error_description="token expired"'
     async with RawAgent(binding) as agent:
         agent.on("SendStreamingMessage", (401, {"WWW-Authenticate": challenge}, b"who are you?"))
@@ -188,7 +192,7 @@ async def test_a_401_is_final_with_its_words(binding: Any) -> None:
 @both
 @pytest.mark.parametrize("how", ["cancel", "timeout", "shutdown"])
 async def test_the_agent_sees_the_stream_close(binding: Any, how: str) -> None:
-    """D11, S9: whatever ends the watch on our side, the agent sees the close within a second."""
+    """D11, case S9: whatever ends the watch on our side, the agent sees the close within a second."""
     async with RawAgent(binding) as agent:
         agent.on("SendStreamingMessage", [EV(T("WORKING")), HOLD])
         agent.on("SubscribeToTask", [EV(T("WORKING")), HOLD])
@@ -205,7 +209,7 @@ async def test_the_agent_sees_the_stream_close(binding: Any, how: str) -> None:
 
 @both
 async def test_a_subscription_to_a_finished_task(binding: Any) -> None:
-    """D8, S10: -32004 on SubscribeToTask leads to GetTask, once; no endless retry."""
+    """D8, case S10: -32004 on SubscribeToTask leads to GetTask, once; no endless retry."""
     async with RawAgent(binding) as agent:
         agent.on("SendStreamingMessage", [EV(T("WORKING")), EOF])
         agent.on("SubscribeToTask", ERR(-32004, "the task is over"))
@@ -220,7 +224,7 @@ async def test_a_subscription_to_a_finished_task(binding: Any) -> None:
 @both
 @pytest.mark.parametrize("error", [ERR(-32001, "unknown task"), RST, EOF, (500, {}, b"oops")])
 async def test_a_stream_that_fails_is_judged_by_gettask(binding: Any, error: Any) -> None:
-    """D8, S10: a stream that errors, resets or says the task is unknown leads to GetTask."""
+    """D8, case S10: a stream that errors, resets or says the task is unknown leads to GetTask."""
     steps = error if isinstance(error, tuple) else [error]
     async with RawAgent(binding) as agent:
         agent.on("SendStreamingMessage", [EV(T("WORKING")), EOF])
@@ -236,7 +240,9 @@ async def test_a_stream_that_fails_is_judged_by_gettask(binding: Any, error: Any
 
 @both
 async def test_json_where_a_stream_was_wanted(binding: Any) -> None:
-    """K1, S11: a card that says streaming and an agent that answers plain JSON: linked, followed."""
+    """K1, case S11: a card that says streaming and an agent that answers plain JSON: linked,
+    followed.
+    """
     async with RawAgent(binding) as agent:
         agent.on("SendStreamingMessage", T("WORKING"))
         async with locum({"a": agent.url}) as harness:
@@ -249,7 +255,9 @@ async def test_json_where_a_stream_was_wanted(binding: Any) -> None:
 
 @both
 async def test_a_blocking_send_that_answers_early(binding: Any) -> None:
-    """C6, S12: a SendMessage that answers WORKING is linked and watched, not taken for the end."""
+    """C6, case S12: a SendMessage that answers WORKING is linked and watched, not taken for the
+    end.
+    """
     async with RawAgent(binding, streaming=False) as agent:
         agent.on("SendMessage", T("WORKING"))
         async with locum({"a": agent.url}) as harness:
@@ -265,7 +273,7 @@ async def test_a_blocking_send_that_answers_early(binding: Any) -> None:
 
 @both
 async def test_a_gateway_that_cuts_every_answer(binding: Any) -> None:
-    """C7, S13: every response is cut after a while; the result arrives all the same; one send."""
+    """C7, case S13: every response is cut after a while; the result arrives all the same; one send."""
     async with RawAgent(binding) as agent:
         agent.on("SendStreamingMessage", [EV(T("SUBMITTED")), WAIT(0.2), RST])
         agent.on("SubscribeToTask", [EV(T("WORKING")), WAIT(0.2), RST])
@@ -280,7 +288,7 @@ async def test_a_gateway_that_cuts_every_answer(binding: Any) -> None:
 
 @both
 async def test_a_subscription_that_ends_at_once_backs_off(binding: Any) -> None:
-    """D6, S14: a snapshot and EOF at every subscription: fewer and fewer calls, never an end."""
+    """D6, case S14: a snapshot and EOF at every subscription: fewer and fewer calls, never an end."""
     async with RawAgent(binding) as agent:
         agent.on("SendStreamingMessage", [EV(T("WORKING")), EOF])
         agent.on("SubscribeToTask", [EV(T("WORKING")), EOF])

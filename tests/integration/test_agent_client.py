@@ -124,7 +124,9 @@ async def test_no_trace_unless_it_is_on(agent: RawAgent, client: AgentClient) ->
 
 
 async def test_every_call_is_traced(agent: RawAgent) -> None:
-    """C9, C11: with tracing on each call has a valid `traceparent`, made up where there is none."""
+    """C9, case C11: with tracing on each call has a valid `traceparent`, made up where there is
+    none.
+    """
     async with client_of(agent, tracing=True) as client:
         await call_all(client)
     traces = [seen.headers["traceparent"] for seen in agent.calls()]
@@ -327,7 +329,7 @@ async def test_a_task_that_is_not_known(agent: RawAgent, client: AgentClient) ->
 
 
 async def test_a_send_without_streams_asks_for_an_answer_at_once(agent: RawAgent) -> None:
-    """C6, S12: a non-streaming send can return before the work is done; its task is watched."""
+    """C6, case S12: a non-streaming send can return before the work is done; its task is watched."""
     agent.card["capabilities"]["streaming"] = False
     async with client_of(agent) as client:
         async with aclosing(client.send(brief(), return_immediately=True)) as stream:
@@ -360,7 +362,7 @@ async def test_a_direct_message_without_streams(agent: RawAgent, client: AgentCl
 async def test_the_same_brief_leaves_as_the_same_bytes(
     agent: RawAgent, client: AgentClient
 ) -> None:
-    """D4, R9: what is sent again is what was sent, and whole numbers leave whole."""
+    """C7, case D4, case R9: what is sent again is what was sent, and whole numbers leave whole."""
     message = brief(
         parts=(Part(data={"zeta": 1, "alpha": {"y": 2.5, "x": [3]}}),),
         envelope="brief",
@@ -377,7 +379,7 @@ async def test_the_same_brief_leaves_as_the_same_bytes(
 
 
 async def test_sending_changes_nothing_in_the_message(agent: RawAgent, client: AgentClient) -> None:
-    """D4: the SDK fills in what it is handed; it is handed a copy."""
+    """C7, case D4: the SDK fills in what it is handed; it is handed a copy."""
     message = brief()
     before = message.SerializeToString(deterministic=True)
     async with aclosing(client.send(message)) as stream:
@@ -508,7 +510,7 @@ async def test_an_agent_may_name_a_config_itself(agent: RawAgent, client: AgentC
 
 
 async def test_an_agent_without_push(agent: RawAgent, client: AgentClient) -> None:
-    """P9, D2: the refusal of a registration is typed."""
+    """D2, case P9: the refusal of a registration is typed."""
     agent.on("CreateTaskPushNotificationConfig", ERR(-32003))
     with pytest.raises(RemoteCallError) as caught:
         await client.create_push("t1", **PUSH)
@@ -516,7 +518,9 @@ async def test_an_agent_without_push(agent: RawAgent, client: AgentClient) -> No
 
 
 async def test_configs_are_listed_page_by_page(agent: RawAgent, client: AgentClient) -> None:
-    """P4: all pages are read, other tasks' configs passed over, and a page that repeats ends it."""
+    """I1, case P4: all pages are read, other tasks' configs passed over, and a page that repeats
+    ends it.
+    """
     one = {"id": "a", "taskId": "t1", "url": "http://u"}
     agent.on(
         "ListTaskPushNotificationConfigs",
@@ -530,7 +534,7 @@ async def test_configs_are_listed_page_by_page(agent: RawAgent, client: AgentCli
 async def test_the_push_token_is_in_no_error_and_no_log(
     agent: RawAgent, client: AgentClient, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """P10, D2, G8: an agent that quotes the token puts it into no error, cause or log line."""
+    """D2, G8, case P10: an agent that quotes the token puts it into no error, cause or log line."""
     caplog.set_level(logging.DEBUG)
     quote = f"I will not take {TOKEN}"
     data = [{"@type": "x", "field": TOKEN, "more": {TOKEN: [TOKEN]}}]

@@ -139,14 +139,14 @@ async def test_a_message_beside_a_task_is_heard(agent: RawAgent, client: AgentCl
 
 
 async def test_a_stream_may_be_one_json_answer(agent: RawAgent, client: AgentClient) -> None:
-    """S11: the card says streaming, the agent answers plain JSON: that is one event."""
+    """K1, case S11: the card says streaming, the agent answers plain JSON: that is one event."""
     agent.on("SendStreamingMessage", [T("WORKING")])
     (one,) = await heard_on(client.send(brief()))
     assert one.report.state is A2AState.WORKING
 
 
 async def test_an_end_is_not_made_up(agent: RawAgent, client: AgentClient, method: str) -> None:
-    """S1: the stream's end says nothing about the task."""
+    """D8, case S1: the stream's end says nothing about the task."""
     agent.on(method, [EV(T("WORKING")), EOF])
     (one,) = await heard_on(opened(client, method))
     assert one.report.state is A2AState.WORKING
@@ -182,7 +182,7 @@ async def test_an_error_on_the_stream_keeps_what_the_agent_said(
 async def test_a_finished_task_cannot_be_subscribed_to(
     agent: RawAgent, client: AgentClient
 ) -> None:
-    """S10: the agent's refusal is one typed error."""
+    """K4, case S10: the agent's refusal is one typed error."""
     agent.task = T("COMPLETED")
     with pytest.raises(RemoteCallError) as caught:
         await heard_on(client.subscribe("t1"))
@@ -340,7 +340,7 @@ LEAVE = [
 async def test_the_agent_sees_the_close(
     agent: RawAgent, method: str, leave: Any, tenant: str
 ) -> None:
-    """D11, S9: however a stream is left, the agent sees the close within 1 s, and at once."""
+    """D11, case S9: however a stream is left, the agent sees the close within 1 s, and at once."""
     agent.on(method, [EV(T("WORKING")), HOLD])
     async with client_of(agent, tenant=tenant) as client:
         await leave(opened(client, method))

@@ -397,7 +397,7 @@ async def test_content_types_of_answers(binding: Any) -> None:
 
 
 async def test_what_is_odd_about_a_card() -> None:
-    """C5: nulls, missing fields: found, and no reason to refuse the agent."""
+    """A2, case C5: nulls, missing fields: found, and no reason to refuse the agent."""
     async with RawAgent("JSONRPC", skills=None, defaultInputModes=[]) as agent:
         checkup = await checked(agent.url)
         assert codes(checkup) == {("json.null_list", "AgentCard"), ("fields.missing", "AgentCard")}

@@ -307,7 +307,7 @@ async def test_a_question_in_data(binding: Any) -> None:
 
 @both
 async def test_a_question_that_is_an_artifact(binding: Any) -> None:
-    """G9: a question without any words of its own is what the artifacts say (Q10)."""
+    """G9, case Q10: a question without any words of its own is what the artifacts say."""
     async with RawAgent(binding) as agent:
         agent.on("SendMessage", T("INPUT_REQUIRED", artifacts=[A("q", "Which hall?")]))
         assert (await client_at(agent).send("go")).text == "Which hall?"

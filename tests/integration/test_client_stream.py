@@ -125,7 +125,9 @@ async def test_a_stream_that_breaks_before_a_word(binding: Any) -> None:
 
 @both
 async def test_a_question_ends_a_stream(binding: Any) -> None:
-    """G3: a parked task has settled, also on a stream that stays open; its words are fetched (Q11)."""
+    """G3, case Q11: a parked task has settled, also on a stream that stays open; its words are
+    fetched.
+    """
     async with RawAgent(binding) as agent:
         agent.on("SendStreamingMessage", [EV(T("WORKING")), EV(S("INPUT_REQUIRED")), HOLD])
         agent.on("GetTask", T("INPUT_REQUIRED", "which?"))
@@ -136,7 +138,9 @@ async def test_a_question_ends_a_stream(binding: Any) -> None:
 
 @both
 async def test_the_words_that_only_the_stream_had(binding: Any) -> None:
-    """G3: a question that GetTask has dropped, and an end that it lags behind, are kept (Q10, K5)."""
+    """G3, K5, case Q10: a question that GetTask has dropped, and an end that it lags behind, are
+    kept.
+    """
     async with RawAgent(binding) as agent:
         client = client_at(agent)
         agent.on("SendStreamingMessage", [EV(T("WORKING")), EV(S("INPUT_REQUIRED", "which?")), EOF])
@@ -153,7 +157,7 @@ async def test_the_words_that_only_the_stream_had(binding: Any) -> None:
 
 @both
 async def test_the_last_words_of_a_task_without_a_result(binding: Any) -> None:
-    """G3: what was said last at work is the text of a task that ends without another word (Q7)."""
+    """G3, case Q7: what was said last at work is the text of a task that ends without another word."""
     async with RawAgent(binding) as agent:
         agent.on("SendStreamingMessage", [EV(S("WORKING", "forty-two")), EV(S("COMPLETED")), EOF])
         agent.on("GetTask", T("COMPLETED"))
@@ -200,7 +204,7 @@ async def test_a_task_is_followed_to_its_end(binding: Any) -> None:
 
 @both
 async def test_following_what_is_over(binding: Any) -> None:
-    """G3: a subscription that the agent refuses is finished by GetTask too (S10)."""
+    """G3, case S10: a subscription that the agent refuses is finished by GetTask too."""
     async with RawAgent(binding) as agent:
         agent.on("SubscribeToTask", ERR(-32004, "it is over"))
         agent.on("GetTask", DONE)

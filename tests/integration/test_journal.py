@@ -237,7 +237,7 @@ async def test_events_are_on_disk_before_the_caller_hears(url: str, path: Path) 
 
 
 async def test_two_processes_hear_the_same_change(url: str, path: Path) -> None:
-    """D5: both decide it, one records it; the other is told what is there."""
+    """I4, case D5: both decide it, one records it; the other is told what is there."""
     async with Journal.open(url) as one, Journal.open(url) as other:
         await one.handle(brief("s1"))
         await one.handle(working("s1"))
@@ -252,7 +252,7 @@ async def test_two_processes_hear_the_same_change(url: str, path: Path) -> None:
 
 
 async def test_a_conflict_is_decided_again(url: str, path: Path) -> None:
-    """D5: a command that met another process's write is decided on top of it."""
+    """I4, case D5: a command that met another process's write is decided on top of it."""
     async with Journal.open(url) as one, Journal.open(url) as other:
         await one.handle(brief("s1"))
         await other.handle(working("s1"))
@@ -296,7 +296,7 @@ class _Raced(Ledger):
 
 
 async def test_a_first_conflict_is_not_noticed(url: str, path: Path) -> None:
-    """D5: decided again on the other's event, recorded after it."""
+    """I4, case D5: decided again on the other's event, recorded after it."""
     mine, theirs = Store(url, busy_timeout=5), Store(url, busy_timeout=5)
     mine.open(create=True)
     theirs.open(create=True)
@@ -320,7 +320,7 @@ async def test_a_first_conflict_is_not_noticed(url: str, path: Path) -> None:
 
 
 async def test_what_others_write_in_between_is_noticed(url: str, path: Path) -> None:
-    """D5: another process's write beside a commit of ours is seen by the next command."""
+    """I4, case D5: another process's write beside a commit of ours is seen by the next command."""
     mine, theirs = Store(url, busy_timeout=5), Store(url, busy_timeout=5)
     mine.open(create=True)
     theirs.open(create=True)
@@ -339,7 +339,7 @@ async def test_what_others_write_in_between_is_noticed(url: str, path: Path) -> 
 
 
 async def test_a_second_conflict_is_reported(url: str, path: Path) -> None:
-    """D5, I4: decided twice, in conflict twice: the caller is told and nothing is recorded."""
+    """I4, case D5: decided twice, in conflict twice: the caller is told and nothing is recorded."""
     mine, theirs = Store(url, busy_timeout=5), Store(url, busy_timeout=5)
     mine.open(create=True)
     theirs.open(create=True)

@@ -79,7 +79,7 @@ async def parked(limits: dict[str, Any] | None = None) -> AsyncIterator[Parked]:
     ids=["task", "status", "artifact", "message", "bare"],
 )
 async def test_every_payload_wakes(frame: Any) -> None:
-    """P1: each kind of payload leads to one GetTask, whose word is what counts."""
+    """D3, case P1: each kind of payload leads to one GetTask, whose word is what counts."""
     async with parked() as it:
         fetched = len(it.agent.calls("GetTask"))
         it.agent.task = T("COMPLETED", artifacts=[A("a", "the red ones")])
@@ -98,7 +98,7 @@ async def test_every_payload_wakes(frame: Any) -> None:
     "content_type", ["application/a2a+json", "application/json; charset=utf-8", None]
 )
 async def test_content_types(content_type: str | None) -> None:
-    """P8: the content types that agents send are taken, none at all included."""
+    """D3, case P8: the content types that agents send are taken, none at all included."""
     async with parked() as it:
         it.agent.task = T("COMPLETED", artifacts=[A("a", "done")])
         assert (await it.agent.push(S("COMPLETED"), content_type=content_type)).status == 204
@@ -167,7 +167,7 @@ async def test_refusals_are_all_alike() -> None:
 
 
 async def test_an_ended_sub_task_refuses_its_own_token() -> None:
-    """P7: after the end the right token is answered like a wrong one."""
+    """F1, case P7: after the end the right token is answered like a wrong one."""
     async with parked() as it:
         config = dict(it.agent.push_configs[-1])
         wrong = await it.agent.push(token="wrong")
@@ -240,7 +240,7 @@ async def test_refusals_store_nothing() -> None:
 
 
 async def test_the_same_push_five_times_is_one_change() -> None:
-    """P6: repeated pushes and an older one after them change a sub-task once."""
+    """D14, case P6: repeated pushes and an older one after them change a sub-task once."""
     async with parked() as it:
         it.agent.task = T("COMPLETED", artifacts=[A("a", "done")])
         config = dict(it.agent.push_configs[-1])
@@ -254,7 +254,9 @@ async def test_the_same_push_five_times_is_one_change() -> None:
 
 
 async def test_the_token_is_nowhere(caplog: pytest.LogCaptureFixture) -> None:
-    """P10: the token is in no log at DEBUG, no row, no event, no notification and no refusal."""
+    """D2, case P10: the token is in no log at DEBUG, no row, no event, no notification and no
+    refusal.
+    """
     caplog.set_level(logging.DEBUG)
     async with parked() as it:
         token = it.token

@@ -50,7 +50,7 @@ async def test_a_card_is_fetched_and_the_agent_is_ready(agent: RawAgent) -> None
 
 
 async def test_unknown_agents() -> None:
-    """C1, C9: an id that is not registered, the empty one too, lists those that are."""
+    """C1, case C9: an id that is not registered, the empty one too, lists those that are."""
     async with registry({"id": "b", "url": NOBODY}, {"id": "a", "url": NOBODY}) as entered:
         assert entered.ids() == ["a", "b"]
         assert entered.find("nope") is None
@@ -161,7 +161,9 @@ async def test_many_uses_at_once_fetch_once(agent: RawAgent) -> None:
 
 @pytest.mark.parametrize("slash", ["", "/"])
 async def test_where_the_card_is(slash: str) -> None:
-    """A2, C2, C3: below the URL's path first, then at its origin, with and without a slash."""
+    """A2, case C2, case C3: below the URL's path first, then at its origin, with and without a
+    slash.
+    """
     async with RawAgent(path="/team/x") as nested:
         async with registry({"id": "a", "url": nested.url + slash}) as entered:
             assert is_accepted(entered)
@@ -174,7 +176,7 @@ async def test_where_the_card_is(slash: str) -> None:
 
 
 async def test_the_origin_is_asked_only_when_nothing_is_found(agent: RawAgent) -> None:
-    """A2, C3: an error is no "not found"."""
+    """A2, case C3: an error is no "not found"."""
     agent.on("/team" + CARD_PATH, (500, {}, ""))
     async with registry({"id": "a", "url": f"{agent.url}/team"}) as entered:
         assert "HTTP 500" in refused(entered)[1]
@@ -222,7 +224,7 @@ async def test_extensions_in_the_header(
 
 
 async def test_the_interface_is_used_as_written() -> None:
-    """A5, C2: the first usable interface is called at its URL verbatim, with its tenant."""
+    """A5, case C2: the first usable interface is called at its URL verbatim, with its tenant."""
     async with RawAgent("HTTP+JSON", tenant="acme") as agent:
         old = {"url": f"{agent.url}/old", "protocolBinding": "JSONRPC", "protocolVersion": "0.3"}
         agent.card["supportedInterfaces"].insert(0, old)

@@ -111,8 +111,8 @@ async def test_refusals(
     agent: RawAgent,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """A3, A4, C7: each refusal has its code, says what was found, is logged once at WARNING, and
-    nothing but the card's request was sent.
+    """A3, A4, case C7: each refusal has its code, says what was found, is logged once at WARNING,
+    and nothing but the card's request was sent.
     """
     good = agent.card
     agent.on("AgentCard", serves(change(good)))
@@ -218,7 +218,7 @@ async def test_a_redirect_is_not_followed(agent: RawAgent) -> None:
 
 
 async def test_the_card_is_fetched_with_the_credential(agent: RawAgent) -> None:
-    """A6, C4: the card's request carries the same credential as calls do."""
+    """A6, case C4: the card's request carries the same credential as calls do."""
 
     async def guarded(seen: Seen, reply: Reply) -> None:
         known = seen.headers.get("authorization") == "Bearer t0k3n"
@@ -255,7 +255,7 @@ async def test_a_token_endpoint_that_fails_refuses_the_agent(agent: RawAgent) ->
 
 
 async def test_nulls_where_lists_belong(agent: RawAgent) -> None:
-    """C5: `skills: null`, `tags: null`, `capabilities: null` are empty."""
+    """A2, case C5: `skills: null`, `tags: null`, `capabilities: null` are empty."""
     nulls = {"skills": None, "capabilities": None, "securityRequirements": None}
     agent.on("AgentCard", serves(agent.card | nulls))
     async with registry({"id": "a", "url": agent.url}) as entered:

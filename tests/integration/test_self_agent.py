@@ -215,7 +215,7 @@ async def test_push_configs(binding: str) -> None:
 
 @pytest.mark.parametrize("binding", BINDINGS)
 async def test_a_push_token_is_in_no_log(binding: str, caplog: pytest.LogCaptureFixture) -> None:
-    """P10: a token that is registered with `self` is not in its logs, at DEBUG neither."""
+    """D2, case P10: a token that is registered with `self` is not in its logs, at DEBUG neither."""
     caplog.set_level(logging.DEBUG)
     async with self_agent(binding) as self_:
         task = (await self_.send("ask"))[0].task

@@ -355,8 +355,8 @@ async def test_whole_numbers(binding: Any) -> None:
 
 @both
 async def test_the_order_of_data(binding: Any) -> None:
-    """C2: the same message is other bytes each time, for the plain client orders data by chance
-    (order).
+    """C7, case D4: the same message is other bytes each time, for the plain client orders data by
+    chance (order).
     """
     data = {f"field {number:02}": number for number in range(30)}
     async with pair(binding) as both_clients:

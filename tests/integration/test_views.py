@@ -160,8 +160,7 @@ async def test_whoever_gave_up_waiting_is_passed_over(url: str) -> None:
 
 
 async def test_the_writes_of_others_can_be_waited_for(url: str) -> None:
-    """E5, case D5: what another process recorded, and did not live to project, is projected here.
-    """
+    """E5, case D5: what another process recorded, and did not live to project, is projected here."""
     async with Journal.open(url) as journal:
         await journal.handle(brief("s1"))
         written(url, working("s1"), brief("s2"), asks("s2"))
@@ -290,8 +289,7 @@ def test_a_rebuild_takes_the_rest_in_at_the_end(url: str, path: Path) -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_another_process_may_be_faster(url: str, path: Path, count: int) -> None:
-    """E5, case D5: a page that somebody else has projected in the meantime is not projected twice.
-    """
+    """E5, case D5: a page that somebody else has projected in the meantime is not projected twice."""
     store = Store(url, busy_timeout=5)
     store.open(create=True)
     writer = Writer(store.ledger, batch=8)

@@ -59,7 +59,7 @@ async def test_a_lawful_stream_comes_through_unchanged(binding: Binding) -> None
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 async def test_line_ends_and_tiny_packets(binding: Binding, newline: str) -> None:
-    """S4, S5: every kind of line end, with one byte a packet."""
+    """K1, case S4, case S5: every kind of line end, with one byte a packet."""
 
     async def answer(seen: Seen, reply: Reply) -> None:
         await reply.sse()
@@ -81,7 +81,9 @@ async def test_line_ends_and_tiny_packets(binding: Binding, newline: str) -> Non
 
 
 async def test_what_is_no_event_is_ignored(binding: Binding) -> None:
-    """S2, S3: comments, ids with empty data and data of one space, anywhere between events."""
+    """K1, case S2, case S3: comments, ids with empty data and data of one space, anywhere between
+    events.
+    """
     noise = [
         COMMENT(),
         COMMENT(""),
@@ -106,7 +108,7 @@ async def test_what_is_no_event_is_ignored(binding: Binding) -> None:
 
 
 async def test_pretty_json_is_joined(binding: Binding) -> None:
-    """S6: pretty-printed JSON, one `data:` a line, is joined by line feeds."""
+    """K1, case S6: pretty-printed JSON, one `data:` a line, is joined by line feeds."""
     async with RawAgent(binding) as agent, wired(agent) as peer:
         script = [
             EV(T("WORKING"), pretty=True),
@@ -171,7 +173,7 @@ async def test_content_types(binding: Binding, content_type: str | None) -> None
 
 @pytest.mark.parametrize("answer", [T("WORKING"), M("hello"), S("WORKING")], ids=["T", "M", "S"])
 async def test_plain_json_for_a_stream(binding: Binding, answer: Any) -> None:
-    """S11: a stream call that is answered by one JSON body is one event."""
+    """K1, case S11: a stream call that is answered by one JSON body is one event."""
     async with RawAgent(binding) as agent, wired(agent) as peer:
         agent.on("SendStreamingMessage", answer.wrapped(), answer, T("WORKING"))
         for _ in range(2):
@@ -215,7 +217,9 @@ async def test_an_anomaly_is_noted_with_its_event(binding: Binding) -> None:
 
 
 async def test_one_bad_part_of_three(binding: Binding) -> None:
-    """R8: the two good parts come through the SDK, with a note for the third and an anomaly."""
+    """K2, case R8: the two good parts come through the SDK, with a note for the third and an
+    anomaly.
+    """
 
     async def answer(seen: Seen, reply: Reply) -> None:
         parts = [{"text": "one"}, data_part("DEEP"), {"text": "three"}]
@@ -238,7 +242,7 @@ async def test_one_bad_part_of_three(binding: Binding) -> None:
 
 
 async def test_whole_numbers_come_out_as_they_went_in(binding: Binding) -> None:
-    """R9, D12: also those that protobuf's doubles would round, in data as deep as it may be."""
+    """D12, case R9: also those that protobuf's doubles would round, in data as deep as it may be."""
     data = {
         "revision": 1, "ratio": 0.5, "b": True, "n": None, "big": 9007199254740991,
         "bigger": [{"x": 9007199254740993}, -12345678901234567890, 2**63 - 1],

@@ -64,7 +64,7 @@ async def test_a_parked_state_ends_nothing(binding: Binding) -> None:
 
 @pytest.mark.parametrize("name", [None, "error"])
 async def test_errors_on_a_stream(binding: Binding, name: str | None) -> None:
-    """K4, S10: an error in the middle of a stream keeps its code and words, named so or not."""
+    """K4, case S10: an error in the middle of a stream keeps its code and words, named so or not."""
     async with RawAgent(binding) as agent, wired(agent) as peer:
         agent.on(
             "SubscribeToTask", [EV(T("WORKING")), EV(ERR(-32001, "it is gone"), name=name), HOLD]
@@ -85,7 +85,7 @@ async def test_an_error_in_plain_words_on_a_stream(binding: Binding) -> None:
 
 
 async def test_a_finished_task_cannot_be_subscribed_to(binding: Binding) -> None:
-    """S10: ERR(-32004) for a subscription is a refusal of its own kind."""
+    """K4, case S10: ERR(-32004) for a subscription is a refusal of its own kind."""
     async with RawAgent(binding) as agent, wired(agent) as peer:
         agent.on("SubscribeToTask", [ERR(-32004, "it is over")])
         with pytest.raises(RemoteCallError, match="it is over") as raised:
@@ -113,7 +113,7 @@ async def test_a_finished_task_cannot_be_subscribed_to(binding: Binding) -> None
 async def test_a_stream_refused_by_its_status(
     binding: Binding, status: int, headers: Any, body: str, code: str, kind: str, words: str
 ) -> None:
-    """S8: status and words are kept, and say whether to try again."""
+    """K4, case S8: status and words are kept, and say whether to try again."""
     async with RawAgent(binding) as agent, wired(agent) as peer:
         agent.on("SendStreamingMessage", [(status, headers, body)])
         with pytest.raises(RemoteCallError, match=words) as raised:
@@ -157,7 +157,7 @@ async def test_a_stream_that_breaks_is_in_doubt(binding: Binding, ending: Any) -
 
 
 async def test_an_event_cut_by_the_end_is_left_out(binding: Binding) -> None:
-    """S13, K1: half an event is none, and no reason to lose what came before."""
+    """K1, case S13: half an event is none, and no reason to lose what came before."""
 
     async def answer(seen: Seen, reply: Reply) -> None:
         await reply.sse(chunked=False)
@@ -173,7 +173,7 @@ async def test_an_event_cut_by_the_end_is_left_out(binding: Binding) -> None:
 
 @pytest.mark.parametrize("way", ["break", "raise", "cancel", "hang_up"])
 async def test_the_agent_sees_us_hang_up(binding: Binding, way: str) -> None:
-    """D11, S9: leaving a stream in any way closes the connection within a second."""
+    """D11, case S9: leaving a stream in any way closes the connection within a second."""
 
     async def listen(heard: asyncio.Event) -> None:
         async with aclosing(peer.listen(send_request("go"))) as stream:

@@ -168,7 +168,9 @@ async def test_a_query_stays_beside_an_odd_id() -> None:
 
 
 async def test_cards_without_their_nulls() -> None:
-    """C5: nulls in a card are as good as absent, also where the SDK would stumble over them."""
+    """K2, case C5: nulls in a card are as good as absent, also where the SDK would stumble over
+    them.
+    """
     async with RawAgent() as agent, http_over_wire() as http:
         agent.card |= {"skills": None, "iconUrl": None, "extra": {"params": {"kept": None}}}
         with call("AgentCard") as notes:

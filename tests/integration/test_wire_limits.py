@@ -77,7 +77,7 @@ async def endlessly(reply: Reply, piece: bytes) -> None:
 
 @pytest.mark.parametrize("size,heard", [(200 * KB, True), (4 * MB, True), (64 * MB, False)])
 async def test_events_of_every_size(binding: Binding, size: int, heard: bool) -> None:
-    """S7: 200 KB and 4 MB are read; 64 MB is refused with a code and the stream closed."""
+    """J3, case S7: 200 KB and 4 MB are read; 64 MB is refused with a code and the stream closed."""
 
     async def answer(seen: Seen, reply: Reply) -> None:
         await reply.event(T("WORKING"))
@@ -138,7 +138,7 @@ async def test_a_huge_answer(binding: Binding, declared: bool) -> None:
 
 
 async def test_a_huge_error_is_cut_not_refused(binding: Binding) -> None:
-    """J3, S8: an endless error page is still a busy agent; its first words are kept."""
+    """J3, case S8: an endless error page is still a busy agent; its first words are kept."""
 
     async def answer(seen: Seen, reply: Reply) -> None:
         await reply.sse(status=503, content_type="text/html")

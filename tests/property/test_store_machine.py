@@ -190,7 +190,7 @@ class StoreMachine(RuleBasedStateMachine):
 
 
 class TestStore(StoreMachine.TestCase):
-    """E1, E2, E3, E5, H3, I4, D5: whatever is done to the store, it holds what was decided."""
+    """E1, E2, E3, E5, H3, I4, case D5: whatever is done to the store, it holds what was decided."""
 
     settings = settings(stateful_step_count=10)
 

@@ -178,7 +178,7 @@ class Lives(RuleBasedStateMachine):
             **flags,
         )
         self.do(command)
-        # P6: the same again is no news.
+        # Case P6: the same again is no news.
         assert self.do(msgspec.structs.replace(command, confirmed=False)) == ()
         is_ours = report.remote_task_id in ("", self.known.remote_task_id)
         is_end = report.state is not None and report.state.is_terminal

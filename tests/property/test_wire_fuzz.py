@@ -245,7 +245,9 @@ def test_how_a_stream_is_cut_does_not_matter(
 def test_a_truncated_stream_is_a_beginning(
     chosen: tuple[bool, tuple[bytes, int]], end: int, cuts: list[int]
 ) -> None:
-    """K1, S13: what is left of a cut stream is the beginning of what the whole would have been."""
+    """K1, case S13: what is left of a cut stream is the beginning of what the whole would have
+    been.
+    """
     rpc, (data, _) = chosen
     whole = check(data, [], rpc=rpc)
     kept = check(data[:end], cuts, rpc=rpc)

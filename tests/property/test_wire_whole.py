@@ -285,7 +285,7 @@ def test_what_is_meant_is_heard(
 def test_a_beginning_is_heard(
     runner: asyncio.Runner, meaning: bytes, manner: bytes, harm: bytes
 ) -> None:
-    """K1, S13: a stream that breaks off anywhere gives the beginning of what was meant."""
+    """K1, case S13: a stream that breaks off anywhere gives the beginning of what was meant."""
     choices = Choices(harm)
     binding = choices.of(BINDINGS)
     frames = _frames(Choices(meaning))

@@ -102,7 +102,9 @@ def test_addresses_written_as_numbers(host: str, address: str | None) -> None:
     ],
 )
 def test_same_origin(one: str, other: str, same: bool) -> None:
-    """C1, A4: origins are compared by scheme, host after IDNA and effective port, never by look."""
+    """A4, case C1: origins are compared by scheme, host after IDNA and effective port, never by
+    look.
+    """
     assert (Origin.of(one) == Origin.of(other)) is same
 
 

@@ -41,14 +41,16 @@ def test_no_valid_card(body: str, said: str) -> None:
 
 
 def test_lists_may_be_missing() -> None:
-    """C5: a card without skills, modes and capabilities has none of them."""
+    """A2, case C5: a card without skills, modes and capabilities has none of them."""
     body = {"name": "x", "description": "y", "version": "1", "supportedInterfaces": [interface()]}
     one = parse_card(json.dumps(body))
     assert (len(one.skills), one.capabilities.streaming) == (0, False)
 
 
 def test_where_the_card_is_looked_for() -> None:
-    """A2, C2, C3: below the URL with or without its slash, then at the origin; or at card_url."""
+    """A2, case C2, case C3: below the URL with or without its slash, then at the origin; or at
+    card_url.
+    """
 
     def places(**agent: str) -> tuple[str, ...]:
         return card_urls(Settings.from_mapping({"agents": [{"id": "a"} | agent]}).agents[0])

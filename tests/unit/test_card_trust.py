@@ -55,7 +55,9 @@ async def test_rsa_signatures_of_either_kind(tmp_path: Path) -> None:
 
 
 async def test_a_card_that_cannot_be_trusted(tmp_path: Path) -> None:
-    """A10, C8: unsigned, changed after signing, another key, an unknown key id: card.untrusted."""
+    """A10, case C8: unsigned, changed after signing, another key, an unknown key id:
+    card.untrusted.
+    """
     key, public = es256()
     other, _ = es256()
     changed = signed(card(), key)
@@ -92,7 +94,9 @@ def segment(value: Any) -> str:
     ],
 )
 async def test_rubbish_signatures(protected: str, tmp_path: Path) -> None:
-    """C8, A10: rubbish signatures are refused when there are trusted keys, and ignored otherwise."""
+    """A10, case C8: rubbish signatures are refused when there are trusted keys, and ignored
+    otherwise.
+    """
     one = card(signatures=[{"protected": protected, "signature": "rubbish"}])
     _, public = es256()
     error = await refusal(one, trusted_keys=jwks(tmp_path, public))
@@ -101,7 +105,7 @@ async def test_rubbish_signatures(protected: str, tmp_path: Path) -> None:
 
 
 async def test_a_good_signature_behind_rubbish(tmp_path: Path) -> None:
-    """C8, A10: a strange signature does not keep a good one from being looked at."""
+    """A10, case C8: a strange signature does not keep a good one from being looked at."""
     key, public = es256()
     one = card(signatures=[{"protected": "ünïcödé", "signature": "x"}])
     await accept(signed(one, key), trusted_keys=jwks(tmp_path, public))
@@ -111,7 +115,7 @@ async def test_a_good_signature_behind_rubbish(tmp_path: Path) -> None:
     "content", ["", "{}", '{"keys": 5}', '{"keys": [{"kty": "oct", "k": "eA"}]}']
 )
 async def test_trusted_keys_that_cannot_be_used(content: str, tmp_path: Path) -> None:
-    """C8, A10: without usable keys nobody is trusted; a symmetric key is none."""
+    """A10, case C8: without usable keys nobody is trusted; a symmetric key is none."""
     key, _ = es256()
     file = tmp_path / "keys.json"
     file.write_text(content)

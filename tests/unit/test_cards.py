@@ -125,7 +125,7 @@ async def test_unusable_urls(url: str, why: str) -> None:
     ],
 )
 async def test_another_origin(url: str) -> None:
-    """A4, C1: an interface on another origin than the card's is refused, a look-alike too."""
+    """A4, case C1: an interface on another origin than the card's is refused, a look-alike too."""
     error = await refusal(card(supportedInterfaces=[interface(url)]))
     assert error.code == "card.foreign_host"
     assert "https://inventory.example" in error.message
@@ -134,12 +134,14 @@ async def test_another_origin(url: str) -> None:
 
 @pytest.mark.parametrize("url", ["https://INVENTORY.example:443/x", "https://inventory.example"])
 async def test_the_same_origin_however_written(url: str) -> None:
-    """A4, C1, C2: origins are compared by scheme, host and effective port; the URL stays verbatim."""
+    """A4, case C1, case C2: origins are compared by scheme, host and effective port; the URL stays
+    verbatim.
+    """
     assert (await accept(card(supportedInterfaces=[interface(url)]))).interface.url == url
 
 
 async def test_an_allowed_host() -> None:
-    """A4, C1: an interface may be on an origin in allowed_hosts, compared after IDNA."""
+    """A4, case C1: an interface may be on an origin in allowed_hosts, compared after IDNA."""
     one = card(supportedInterfaces=[interface("https://xn--bcher-kva.example/a2a")])
     where = {"xn--bcher-kva.example": "93.184.216.34"}
     accepted = await accept(one, allowed_hosts=["https://BÜCHER.example"], addresses=where)
@@ -223,7 +225,7 @@ def test_a_private_agent_is_left_alone() -> None:
 
 
 async def test_a_required_extension_that_is_not_implemented() -> None:
-    """A3, C7: refused with UnsupportedExtensionError before anything is sent, the URI named."""
+    """A3, case C7: refused with UnsupportedExtensionError before anything is sent, the URI named."""
     extensions = [{"uri": "https://ext.example/pay", "required": True}, {"uri": "https://x"}]
     error = await refusal(card(capabilities={"extensions": extensions}))
     assert isinstance(error, UnsupportedExtensionError)

@@ -1,4 +1,4 @@
-"""What a push claims: the payloads that are known, and what is odd about them (D3, P1, P2)."""
+"""What a push claims: the payloads that are known, and what is odd (D3, case P1, case P2)."""
 
 import json
 from typing import Any
@@ -46,7 +46,7 @@ def test_payloads(body: dict[str, Any], claim: PushClaim) -> None:
     ids=["task", "unmarked", "update"],
 )
 def test_bare_payloads_of_0_3(body: dict[str, Any]) -> None:
-    """P1: what A2A 0.3 sent bare is taken, with an anomaly."""
+    """D3, case P1: what A2A 0.3 sent bare is taken, with an anomaly."""
     claim = read_claim(json.dumps(body).encode())
     assert claim == PushClaim("t1", A2AState.COMPLETED, ("push.bare",))
 
@@ -70,7 +70,7 @@ def test_state_names(said: object, state: A2AState | None) -> None:
 
 
 def test_unknown_fields_are_passed_over() -> None:
-    """P2: a field that is not known changes nothing."""
+    """D3, case P2: a field that is not known changes nothing."""
     update = {"taskId": "t1", "status": DONE, "final": True, "more": [1, {"x": None}]}
     body = json.dumps({"statusUpdate": update, "kind": "event"}).encode()
     assert read_claim(body) == PushClaim("t1", A2AState.COMPLETED)
@@ -88,7 +88,7 @@ def test_unknown_fields_are_passed_over() -> None:
     ids=["surrogate", "nul", "deep list", "deep object", "nan"],
 )
 def test_a_part_that_cannot_be_read_does_not_silence_the_bell(part: str) -> None:
-    """R8: what is broken in a part that nobody reads here does not stop the push."""
+    """K2, case R8: what is broken in a part that nobody reads here does not stop the push."""
     body = (
         '{"task": {"artifacts": [{"parts": [' + part + "]}],"
         ' "id": "t1", "status": {"state": "TASK_STATE_FAILED"}}}'

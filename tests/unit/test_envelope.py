@@ -121,14 +121,14 @@ def test_a_brief_carries_the_callers_parts() -> None:
 
 
 def test_a_follow_up_stays_in_the_context() -> None:
-    """C14, Q3: context and reference of the followed task, never its task id."""
+    """C14, case Q3: context and reference of the followed task, never its task id."""
     message = brief_message(**BRIEF, context_id="c1", reference_task_ids=("t1",))
     assert (message.context_id, message.task_id) == ("c1", "")
     assert list(message.reference_task_ids) == ["t1"]
 
 
 def test_a_reply_names_its_task() -> None:
-    """C12, Q2: a reply goes out with the remote task's id and context."""
+    """C12, case Q2: a reply goes out with the remote task's id and context."""
     message = reply_message(
         message_id="m-2", task_id="t1", context_id="c1", text="the hall", participant_id="locum"
     )
@@ -161,21 +161,23 @@ def test_a_reply_may_be_parts_alone() -> None:
     ],
 )
 def test_a_part_that_would_not_arrive_is_refused(part: Part, words: str) -> None:
-    """R9: what A2A cannot carry is refused with the mend, before anything is sent."""
+    """D12, case R9: what A2A cannot carry is refused with the mend, before anything is sent."""
     with pytest.raises(RequestError, match=words):
         to_wire_part(part)
 
 
 @pytest.mark.parametrize("number", [0, -1, 2**53, 2**60, 0.1, -2.5, 1e300])
 def test_numbers_that_arrive_are_taken(number: float) -> None:
-    """R9: a number that a double holds exactly goes out, and comes back as it went."""
+    """D12, case R9: a number that a double holds exactly goes out, and comes back as it went."""
     back = json_value(to_value(number))
     assert back == number
     assert type(back) is type(number)
 
 
 def test_the_same_brief_is_the_same_bytes_in_every_process() -> None:
-    """D4: protobuf's own order of data differs from process to process; what goes out does not."""
+    """C7, case D4: protobuf's own order of data differs from process to process; what goes out does
+    not.
+    """
     parts = (Part(data={"b": 1, "a": {"d": 2.5, "c": [{"z": 1, "y": 2**60}]}}),)
     message = brief_message(**BRIEF, parts=parts, envelope="full", model="m", parent_tasks=("p",))
     assert json.dumps(in_one_form(MessageToDict(message)), separators=(",", ":")) == (

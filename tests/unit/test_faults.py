@@ -152,7 +152,7 @@ def test_a_read_is_never_in_doubt_for_being_cut_off(method: str) -> None:
     ],
 )
 def test_what_the_agent_said_is_kept(code: int, reason: str, name: str) -> None:
-    """K4, C6, C7: the agent's own errors are refusals, with its code and its words."""
+    """K4, case C6, case C7: the agent's own errors are refusals, with its code and its words."""
     for said, status in ((code, 200), (code, 500), (reason, 400)):
         notes = notes_of(status=status, error={"code": said, "message": "its words", "data": None})
         error = error_for(wrapped(httpx.ReadError("x")), notes)
@@ -203,7 +203,7 @@ def test_a_rest_error_under_200_has_the_status_that_it_names() -> None:
 
 
 def test_a_challenge_is_kept() -> None:
-    """S8: a 401 says what `WWW-Authenticate` said."""
+    """K4, case S8: a 401 says what `WWW-Authenticate` said."""
     notes = notes_of(status=401, challenge='Bearer error="invalid_token"')
     assert "invalid_token" in str(error_for(RuntimeError(), notes))
 

@@ -68,7 +68,7 @@ def test_an_end_counts(make: Any, state: str) -> None:
 @pytest.mark.parametrize("state", ["SUBMITTED", "WORKING", "INPUT_REQUIRED", "AUTH_REQUIRED"])
 @pytest.mark.parametrize("make", [Life.linked, Life.parked, Life.replied])
 def test_an_older_state_is_stale(make: Any, state: str, source: Source) -> None:
-    """D14, P6: a state older than what is known changes nothing, whoever says it."""
+    """D14, case P6: a state older than what is known changes nothing, whoever says it."""
     report = task(state, "other words", remote_at=remote(0.5), message_id="other")
     assert verdict(make(), report, source) is Verdict.STALE
 
@@ -161,7 +161,9 @@ def test_another_question_while_parked() -> None:
 
 @pytest.mark.parametrize("seconds", [None, 2, 3])
 def test_the_words_of_a_question_come_later(seconds: float | None) -> None:
-    """Q11: the state came without words; GetTask has them, with the same time or without one."""
+    """D16, case Q11: the state came without words; GetTask has them, with the same time or without
+    one.
+    """
     life = Life.parked("", message_id="")
     assert life.sub_task.text == ""
     report = task("INPUT_REQUIRED", "Which hall?", remote_at=seconds and remote(seconds))
@@ -180,7 +182,9 @@ def test_from_question_to_authorization() -> None:
 
 
 def test_a_question_in_artifacts_while_parked() -> None:
-    """D16, Q10: a second question that is only an artifact is heard; the first is not heard twice."""
+    """D16, case Q10: a second question that is only an artifact is heard; the first is not heard
+    twice.
+    """
     life = Life.linked()
     life.hear(chunk("q", data({"call": "count"})))
     life.get(task("INPUT_REQUIRED", remote_at=remote(2)))
@@ -285,7 +289,9 @@ def test_answered_and_not_asked(state: A2AState) -> None:
 
 
 def test_what_a_parked_agent_asks() -> None:
-    """D16, Q9: the message's text; with none its data as compact JSON; with none, the artifacts'."""
+    """D16, case Q9: the message's text; with none its data as compact JSON; with none, the
+    artifacts'.
+    """
     sub_task = Life.linked().sub_task
     found = (artifact("a", "from the artifact"),)
     call = data({"name": "count", "args": [1]})
@@ -346,7 +352,9 @@ def test_a_message_is_the_result() -> None:
 
 
 def test_the_same_words_count_once() -> None:
-    """R3, D12: artifact and status message say the same: once. The artifact's text is the text."""
+    """D12, case R3: artifact and status message say the same: once. The artifact's text is the
+    text.
+    """
     found = artifact("a", "ok")
     assert ended("COMPLETED", task("COMPLETED", "ok"), found) == ("ok", (found,))
     assert ended("COMPLETED", task("COMPLETED", "done!"), found) == ("ok", (found,))
@@ -355,7 +363,7 @@ def test_the_same_words_count_once() -> None:
 
 
 def test_data_only_is_no_text() -> None:
-    """Q6, D12: data is the result; the text is empty, not the data and not `None`."""
+    """D12, case Q6: data is the result; the text is empty, not the data and not `None`."""
     found = artifact("a", data({"n": 12}))
     assert ended("COMPLETED", task("COMPLETED"), found) == ("", (found,))
     said = task("COMPLETED", data({"n": 12}), message_id="a1")
@@ -365,7 +373,7 @@ def test_data_only_is_no_text() -> None:
 
 
 def test_a_message_beside_bare_artifacts() -> None:
-    """D12, R5: an artifact without content does not hide what the message carries."""
+    """D12, case R5: an artifact without content does not hide what the message carries."""
     bare = artifact("a", "", name="chairs")
     said = task("COMPLETED", "12", data({"n": 12}), message_id="a1")
     kept = (bare, artifact("a1", "12", data({"n": 12})))
@@ -375,7 +383,7 @@ def test_a_message_beside_bare_artifacts() -> None:
 
 
 def test_the_last_words_are_the_result_when_there_is_nothing_else() -> None:
-    """Q7: an end that says nothing and has no artifact: the last words are the text."""
+    """D12, case Q7: an end that says nothing and has no artifact: the last words are the text."""
     last = "12 chairs"
     assert ended("COMPLETED", status("COMPLETED"), last_words=last) == (last, ())
     assert ended("COMPLETED", status("COMPLETED", "13"), last_words=last) == ("13", ())

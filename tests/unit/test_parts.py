@@ -52,7 +52,7 @@ def test_parts_of_0_3_are_read() -> None:
     ],
 )
 def test_a_bad_part_costs_only_itself(bad: Any, why: str, anomalies: set[str]) -> None:
-    """R8, K2: a part that cannot be read is replaced by a note and the rest kept."""
+    """K2, case R8: a part that cannot be read is replaced by a note and the rest kept."""
     parts, odd = parts_of({"text": "one"}, bad, {"text": "three"})
     assert len(parts) == 3
     assert parts[0] == {"text": "one"}
@@ -63,13 +63,13 @@ def test_a_bad_part_costs_only_itself(bad: Any, why: str, anomalies: set[str]) -
 
 
 def test_the_readable_rest_of_a_text_is_in_its_note() -> None:
-    """R8: one bad character in a long answer does not cost the answer."""
+    """K2, case R8: one bad character in a long answer does not cost the answer."""
     parts, _ = parts_of({"text": "a long\x00 answer"})
     assert parts[0]["text"].endswith("\na long\ufffd answer")
 
 
 def test_data_nested_a_thousand_deep_is_a_note() -> None:
-    """R8: data that no protobuf parser would take costs only its own part."""
+    """K2, case R8: data that no protobuf parser would take costs only its own part."""
     parts = [{"text": "one"}, {"data": "DEEP"}, {"text": "three"}]
     text = json.dumps({"message": {**ASSISTANT, "parts": parts}})
     value, anomalies = read_json(text.replace('"DEEP"', '{"a":' * 1000 + "1" + "}" * 1000).encode())
@@ -81,7 +81,9 @@ def test_data_nested_a_thousand_deep_is_a_note() -> None:
 
 
 def test_the_deepest_data_that_is_left_alone_can_be_read() -> None:
-    """R8: the limit is one that the SDK's parser holds, at the deepest place for data there is."""
+    """K2, case R8: the limit is one that the SDK's parser holds, at the deepest place for data
+    there is.
+    """
     for depth in range(38, 50):
         message = {**ASSISTANT, "parts": [{"data": nested(depth)}]}
         update = {"taskId": "t", "status": {**STATUS, "message": message}}
@@ -115,13 +117,13 @@ def test_texts_that_are_none_are_written_out() -> None:
 
 
 def test_base64_with_white_space_or_as_data_url_is_read() -> None:
-    """R6, K2: bytes that any decoder would find."""
+    """K2, case R6: bytes that any decoder would find."""
     parts, _ = parts_of({"raw": "aG\nk="}, {"raw": "data:text/plain;base64,aGk="}, {"raw": ""})
     assert parts == [{"raw": "aGk="}, {"raw": "aGk="}, {"raw": ""}]
 
 
 def test_whole_numbers_that_no_double_holds_are_kept_beside() -> None:
-    """R9, D12: protobuf would round them; reports.py reads them from the part's metadata."""
+    """D12, case R9: protobuf would round them; reports.py reads them from the part's metadata."""
     data = {"big": 9007199254740993, "small": 1}
     parts, odd = parts_of({"data": data, "metadata": {"k": "v", EXACT_KEY: "forged"}})
     assert parts[0]["data"] == data
@@ -131,7 +133,7 @@ def test_whole_numbers_that_no_double_holds_are_kept_beside() -> None:
 
 
 def test_what_an_agent_puts_under_our_key_is_dropped() -> None:
-    """R9: only the wire says what was exact."""
+    """D12, case R9: only the wire says what was exact."""
     parts, _ = parts_of({"data": 1, "metadata": {EXACT_KEY: "[[["}})
     assert parts == [{"data": 1, "metadata": {}}]
 
@@ -144,7 +146,7 @@ def test_numbers_beyond_all_doubles_become_texts() -> None:
 
 
 def test_parts_that_say_nothing() -> None:
-    """R5: a part without any content is empty, not unreadable."""
+    """D12, case R5: a part without any content is empty, not unreadable."""
     parts, odd = parts_of({}, {"text": None}, {"mediaType": "text/plain", "metadata": {"a": 1}})
     assert parts == [{}, {}, {"mediaType": "text/plain", "metadata": {"a": 1}}]
     assert odd == ["json.wrong_type"]

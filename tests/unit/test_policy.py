@@ -91,7 +91,7 @@ def test_a_parked_task_is_watched_as_recorded() -> None:
 
 
 def test_a_push_watch_is_registered_once() -> None:
-    """D2, P4: the agent has to have taken this very digest, else it is registered (again)."""
+    """D2, case P4: the agent has to have taken this very digest, else it is registered (again)."""
     life = Life.parked(watch=push())
     register = RegisterPush(config_id="locum-s1", token_digest=DIGEST)
     assert action(life) == register
@@ -102,7 +102,7 @@ def test_a_push_watch_is_registered_once() -> None:
 
 
 def test_a_refused_registration_is_followed() -> None:
-    """D2, P9: then it is followed, or polled, and not registered again."""
+    """D2, case P9: then it is followed, or polled, and not registered again."""
     life = Life.parked(watch=push())
     life.revoke("refused")
     assert action(life) == Follow(remote_task_id="t1")

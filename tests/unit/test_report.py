@@ -51,14 +51,14 @@ HELLO = (
 
 
 def test_chunks_make_one_text() -> None:
-    """R1, D12: appended chunks are one text, joined as they are, and one part."""
+    """D12, case R1: appended chunks are one text, joined as they are, and one part."""
     artifacts = together(*HELLO)
     assert artifacts.whole == (artifact("a", "Hello, big world!"),)
     assert len(artifacts) == 1
 
 
 def test_getting_the_same_doubles_nothing() -> None:
-    """R1, D12: a snapshot that agrees with the stream changes nothing."""
+    """D12, case R1: a snapshot that agrees with the stream changes nothing."""
     artifacts = together(*HELLO, snapshot(artifact("a", "Hello, big world!")))
     assert words(artifacts) == [("a", "Hello, big world!")]
     chunked = snapshot(artifact("a", "Hello, ", "big ", "world!"))
@@ -66,7 +66,9 @@ def test_getting_the_same_doubles_nothing() -> None:
 
 
 def test_append_after_the_last_chunk() -> None:
-    """R2: an append after the last chunk is an anomaly and changes nothing; a replacement counts."""
+    """D12, case R2: an append after the last chunk is an anomaly and changes nothing; a replacement
+    counts.
+    """
     artifacts = together(chunk("a", "x", last=True))
     assert artifacts.note(chunk("a", "y", append=True, last=True)) == (
         "artifact.append_after_last",
@@ -78,7 +80,7 @@ def test_append_after_the_last_chunk() -> None:
 
 
 def test_a_replacement_opens_it_again() -> None:
-    """R2, D12: an artifact replaced by one that is not its last chunk takes appends again."""
+    """D12, case R2: an artifact replaced by one that is not its last chunk takes appends again."""
     artifacts = together(chunk("a", "x", last=True), chunk("a", "y"))
     assert artifacts.note(chunk("a", "z", append=True)) == ()
     assert words(artifacts) == [("a", "yz")]
@@ -92,14 +94,14 @@ def test_append_to_an_unknown_id_creates_it() -> None:
 @pytest.mark.parametrize("append", [False, True])
 @pytest.mark.parametrize("parts", [(), ("",), (Part(),)], ids=["none", "empty", "nothing"])
 def test_empty_parts_erase_nothing(*, append: bool, parts: tuple[Any, ...]) -> None:
-    """R5, D12: an update without content keeps what is there, and takes its names over."""
+    """D12, case R5: an update without content keeps what is there, and takes its names over."""
     artifacts = together(chunk("a", "x"))
     assert artifacts.note(chunk("a", *parts, append=append, name="chairs")) == ()
     assert artifacts.whole == (artifact("a", "x", name="chairs"),)
 
 
 def test_an_artifact_without_parts_is_kept() -> None:
-    """R5: the first that is heard of an artifact may be without content."""
+    """D12, case R5: the first that is heard of an artifact may be without content."""
     artifacts = together(chunk("a", name="chairs"))
     assert artifacts.whole == (artifact("a", name="chairs"),)
     artifacts.note(chunk("a", "x", append=True))
@@ -107,7 +109,9 @@ def test_an_artifact_without_parts_is_kept() -> None:
 
 
 def test_metadata_of_chunks_is_merged() -> None:
-    """R7: metadata of appended chunks is merged, the last value wins; of a replacement, replaced."""
+    """D12, case R7: metadata of appended chunks is merged, the last value wins; of a replacement,
+    replaced.
+    """
     artifacts = together(
         chunk("a", "x", metadata={"k": 1, "l": 1}, description="one"),
         chunk("a", "y", append=True, metadata={"k": 2, "m": 2}, name="chairs"),
@@ -120,7 +124,7 @@ def test_metadata_of_chunks_is_merged() -> None:
 
 
 def test_all_kinds_of_parts_are_kept() -> None:
-    """R6, D12: text, data, files and URLs keep media type and file name, in order."""
+    """D12, case R6: text, data, files and URLs keep media type and file name, in order."""
     parts = (
         text("see", media_type="text/markdown"),
         Part(raw="AAECAw==", media_type="image/png", filename="chair.png"),
@@ -182,7 +186,7 @@ def test_a_snapshot_fills_a_gap() -> None:
 
 
 def test_what_only_the_stream_had_is_kept() -> None:
-    """D12, Q10: an artifact, or the rest of one, that GetTask does not have is not lost."""
+    """D12, case Q10: an artifact, or the rest of one, that GetTask does not have is not lost."""
     artifacts = together(*HELLO, chunk("b", "more"), snapshot(artifact("a", "Hello, ")))
     assert words(artifacts) == [("a", "Hello, big world!"), ("b", "more")]
     assert words(together(*HELLO, snapshot(artifact("a")))) == [("a", "Hello, big world!")]
@@ -279,7 +283,9 @@ def test_chunks_that_a_snapshot_lists_apart() -> None:
 
 @given(st.lists(st.text("ab", max_size=3), max_size=6), st.data())
 def test_any_cut_gives_the_same(pieces: list[str], draw: st.DataObject) -> None:
-    """R1, D12: however a text is cut into chunks, and whenever GetTask is asked, it comes once."""
+    """D12, case R1: however a text is cut into chunks, and whenever GetTask is asked, it comes
+    once.
+    """
     artifacts = Artifacts()
     sent = ""
     for piece in pieces:
@@ -396,7 +402,7 @@ def test_a_great_many_chunks_beside_much_metadata() -> None:
 
 
 def test_a_snapshot_does_not_open_what_was_closed() -> None:
-    """R1, D12: a chunk after the last one is odd, also when GetTask was asked meanwhile."""
+    """D12, case R1: a chunk after the last one is odd, also when GetTask was asked meanwhile."""
     artifacts = together(*HELLO, snapshot(artifact("a", "Hello, big world!"), artifact("b", "x")))
     late = chunk("a", "again", append=True)
     assert artifacts.note(late) == ("artifact.append_after_last",)
@@ -447,7 +453,7 @@ def test_small_chunks_take_little_memory() -> None:
     ],
 )
 def test_size_and_emptiness(*, part: Part, size: int, is_empty: bool) -> None:
-    """J3, R5: a part's size is what it carries, in bytes; it is empty when that is nothing."""
+    """J3, case R5: a part's size is what it carries, in bytes; it is empty when that is nothing."""
     assert (part.size, part.is_empty) == (size, is_empty)
 
 
@@ -464,7 +470,7 @@ def test_size_and_emptiness(*, part: Part, size: int, is_empty: bool) -> None:
     ],
 )
 def test_data_comes_out_as_it_went_in(value: object) -> None:
-    """R9: whole numbers stay whole, `null` stays, and the order of names stays."""
+    """D12, case R9: whole numbers stay whole, `null` stays, and the order of names stays."""
     stored = msgspec.json.encode(data(value))
     back = msgspec.json.decode(stored, type=Part)
     assert repr(back.data) == repr(value)
@@ -473,7 +479,9 @@ def test_data_comes_out_as_it_went_in(value: object) -> None:
 
 
 def test_words_of_parts() -> None:
-    """D16, Q9, Q6: the words are the text; with no text, the data as compact JSON, a line each."""
+    """D16, case Q9, case Q6: the words are the text; with no text, the data as compact JSON, a line
+    each.
+    """
     assert parts_words((text("a"), data({"k": 1}), text("b"))) == "ab"
     assert (
         parts_words((data({"k": "é", "n": None}), data([1, 2.5]))) == '{"k":"é","n":null}\n[1,2.5]'
@@ -503,7 +511,9 @@ def test_gained_is_what_came_since() -> None:
 
 
 def test_gained_does_not_depend_on_cuts() -> None:
-    """D16, Q10: GetTask joins or cuts the chunks in another way: nothing is new, nothing is lost."""
+    """D16, case Q10: GetTask joins or cuts the chunks in another way: nothing is new, nothing is
+    lost.
+    """
     chunked = (artifact("a", "Which ", "hall", "?"),)
     joined = (artifact("a", "Which hall?"),)
     assert gained_parts(measure(chunked), joined) == ()
@@ -530,5 +540,5 @@ def test_gained_of_artifacts_that_share_an_id() -> None:
 
 
 def test_empty_parts_are_no_gain() -> None:
-    """D16, R5: an empty part asks nothing."""
+    """D16, case R5: an empty part asks nothing."""
     assert gained_parts({}, (artifact("a", "", Part()),)) == ()

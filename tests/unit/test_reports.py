@@ -91,7 +91,7 @@ def test_a_task_is_reported_whole() -> None:
 
 
 def test_a_status_update_is_reported() -> None:
-    """C4, Q7: an update carries the task's id, state and words before any Task does."""
+    """C4, case Q7: an update carries the task's id, state and words before any Task does."""
     report = report_of(S("WORKING", "half way", "2026-01-01T00:00:00.5+02:00"))
     assert (report.kind, report.remote_task_id, report.context_id) == ("status", "t1", "c1")
     assert (report.state, report.text) == (A2AState.WORKING, "half way")
@@ -100,7 +100,9 @@ def test_a_status_update_is_reported() -> None:
 
 
 def test_an_artifact_update_is_reported() -> None:
-    """R1, R7: a chunk comes with its flags and metadata, and says nothing about the state."""
+    """D12, case R1, case R7: a chunk comes with its flags and metadata, and says nothing about the
+    state.
+    """
     report = report_of(A("a", "big ", 1, 0, metadata={"tries": 2, "by": {"who": "me"}}))
     assert (report.kind, report.remote_task_id) == ("artifact", "t1")
     assert (report.append, report.last_chunk) == (True, False)
@@ -111,7 +113,7 @@ def test_an_artifact_update_is_reported() -> None:
 
 
 def test_an_artifact_without_parts_is_kept() -> None:
-    """R5: an artifact that carries nothing is still one."""
+    """D12, case R5: an artifact that carries nothing is still one."""
     report = report_of(A("a"))
     assert report.artifacts[0].artifact_id == "a"
     assert report.artifacts[0].parts == ()
@@ -126,7 +128,7 @@ def test_a_message_is_reported() -> None:
 
 
 def test_every_kind_of_part_is_kept() -> None:
-    """R6, D12: bytes, URLs and data keep their media type, file name and metadata."""
+    """D12, case R6: bytes, URLs and data keep their media type, file name and metadata."""
     picture = bytes(range(256))
     report = report_of(
         A(
@@ -153,7 +155,9 @@ def test_every_kind_of_part_is_kept() -> None:
 
 
 def test_data_comes_out_as_it_went_in() -> None:
-    """R9: whole numbers stay whole, floats floats, and bools, nulls, texts and lists themselves."""
+    """D12, case R9: whole numbers stay whole, floats floats, and bools, nulls, texts and lists
+    themselves.
+    """
     text = (
         '{"b":true,"big":9007199254740991,"empty":{},"f":false,"list":[1,2.5,null,[],"x"],'
         '"n":null,"neg":-7,"ratio":0.5,"revision":1,"tiny":1e-07,"zero":0}'
@@ -170,7 +174,7 @@ def test_data_comes_out_as_it_went_in() -> None:
     [("null", None), ("3", 3), ('"3"', "3"), ("false", False), ("[]", []), ("1e300", 1e300)],
 )
 def test_data_may_be_any_json_value(text: str, value: Any) -> None:
-    """R9: a data part need not be an object, and a null is data too."""
+    """D12, case R9: a data part need not be an object, and a null is data too."""
     got = value_of(text)
     assert got == value
     assert type(got) is type(value)
@@ -183,12 +187,12 @@ def test_data_may_be_any_json_value(text: str, value: Any) -> None:
     "number, name", [("NaN", "NaN"), ("Infinity", "Infinity"), ("-Infinity", "-Infinity")]
 )
 def test_a_number_that_json_has_not_is_a_text(number: str, name: str) -> None:
-    """R9: what is no JSON number cannot spoil an event; it is kept by its name."""
+    """D12, case R9: what is no JSON number cannot spoil an event; it is kept by its name."""
     assert value_of(number) == name
 
 
 def test_objects_come_out_in_one_order() -> None:
-    """D4, E5: the same data gives the same bytes in every process."""
+    """E5, case D4: the same data gives the same bytes in every process."""
     names = [f"key{number}" for number in range(50)]
     value = value_of(json.dumps(dict.fromkeys(reversed(names), 0)))
     assert list(value) == sorted(names)
@@ -246,7 +250,7 @@ def test_the_sub_state_is_read(frame: Frame, status: Any, sub_state: str) -> Non
 
 
 def test_an_empty_context_is_unknown() -> None:
-    """Q4: an agent that leaves the context out says nothing about it."""
+    """K3, case Q4: an agent that leaves the context out says nothing about it."""
     assert report_of(S("WORKING", context="")).context_id == ""
 
 

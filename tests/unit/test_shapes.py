@@ -33,7 +33,7 @@ from .mending import ASSISTANT, STATUS, nested
     ],
 )
 def test_json_is_read_leniently(raw: bytes, value: Any, anomalies: list[str]) -> None:
-    """K2, R8: JSON that breaks the grammar in a harmless way is read, and named."""
+    """K2, case R8: JSON that breaks the grammar in a harmless way is read, and named."""
     assert read_json(raw) == (value, anomalies)
 
 
@@ -47,7 +47,7 @@ def test_what_is_no_json_is_refused(raw: bytes) -> None:
 
 
 def test_depth_is_measured_outside_of_texts() -> None:
-    """R8: brackets in texts are no depth, whatever is escaped around them."""
+    """K2, case R8: brackets in texts are no depth, whatever is escaped around them."""
     assert depth_of(json.dumps(nested(200)).encode()) == 200
     tricky = json.dumps(['\\"[[[', '{"\\', "[" * 300] * 20).encode()
     assert depth_of(tricky) <= DEPTH_LIMIT

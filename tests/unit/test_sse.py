@@ -40,14 +40,14 @@ def test_each_line_end_ends_a_line(end: bytes, size: int) -> None:
 
 @pytest.mark.parametrize("size", EVERY_SIZE)
 def test_line_ends_may_be_mixed(size: int) -> None:
-    """K1, S4, S5: mixed line ends in one stream make neither an empty nor a lost event."""
+    """K1, case S4, case S5: mixed line ends in one stream make neither an empty nor a lost event."""
     stream = b"data: a\r\n\ndata: b\r\r\ndata: c\n\r\n\rdata: d\r\n\r\n"
     assert datas(stream, size) == [b"a", b"b", b"c", b"d"]
 
 
 @pytest.mark.parametrize("cut", range(1, 20))
 def test_a_cut_cr_lf_is_one_end(cut: int) -> None:
-    """S5: CR LF cut between its two bytes, at any of the ends of an event, ends one line."""
+    """K1, case S5: CR LF cut between its two bytes, at any of the ends of an event, ends one line."""
     stream = b"data: x\r\n\r\ndata: y\r\n\r\n"
     parser = SseParser(1000)
     found = [*parser.feed(stream[:cut]), *parser.feed(b""), *parser.feed(stream[cut:])]
@@ -92,7 +92,9 @@ def test_without_a_mark_none_is_seen() -> None:
 
 
 def test_what_carries_nothing_gives_nothing() -> None:
-    """S2, S3: comments, ids, retry times and unknown fields are no events; empty data is one."""
+    """K1, case S2, case S3: comments, ids, retry times and unknown fields are no events; empty data
+    is one.
+    """
     stream = b": ping\n:\n\nid: 1\nretry: 5\nfoo: bar\nbaz\n\nid: 2\ndata:\n\ndata: \n\ndata\n\n"
     assert events_of(stream) == [Event(b"", b"")] * 3
 
@@ -127,7 +129,7 @@ def test_an_endless_event_is_refused(line: bytes) -> None:
 
 
 def test_an_event_of_just_the_limit_is_read() -> None:
-    """J3, S7: the limit is for the data; its last byte still fits."""
+    """J3, case S7: the limit is for the data; its last byte still fits."""
     assert events_of(b"data: " + b"x" * 1000 + b"\n\n", limit=1000) == [Event(b"", b"x" * 1000)]
     with pytest.raises(TooLargeError):
         events_of(b"data: " + b"x" * 1001 + b"\n\n", limit=1000)

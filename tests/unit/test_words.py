@@ -79,7 +79,7 @@ def test_a_task_is_only_told_of_by_what_an_update_is_about() -> None:
 
 
 def test_secrets_that_an_agent_quotes_are_masked() -> None:
-    """G8, P10: an agent may quote what it was sent; neither its words nor its data keep it."""
+    """G8, case P10: an agent may quote what it was sent; neither its words nor its data keep it."""
     body = json.dumps(
         {
             "params": {"token": "push-tok", "authentication": {"credentials": "push-cred"}},
@@ -127,7 +127,7 @@ def test_retry_after(value: str, seconds: float | None) -> None:
 
 
 def test_words_of_a_page() -> None:
-    """S8, K4: of HTML the words are kept, not the markup, on one bounded line."""
+    """K4, case S8: of HTML the words are kept, not the markup, on one bounded line."""
     page = b"<html><head><title>503</title><style>a{}</style></head><body><h1>Try&nbsp;later</h1>\n<p>ok"
     assert words_of(page) == "503: Try later ok"
     assert len(words_of(b"x" * 100_000)) == 300

@@ -1,9 +1,9 @@
 """The HTTP client as a2a-sdk sees it: the one handed in, with the JSON of requests in one form.
 
 Protobuf gives the fields of data in an order that differs from process to process, and every
-number as a double. A brief that goes out again must be byte for byte the same (D4 of the cases), and
-a whole number must leave as one (R9), so both are settled here, between the SDK's translation and
-the request. Everything else is the wire's business.
+number as a double. A brief that goes out again must be byte for byte the same (case D4), and a
+whole number must leave as one (case R9), so both are settled here, between the SDK's translation
+and the request. Everything else is the wire's business.
 """
 
 from collections.abc import Mapping

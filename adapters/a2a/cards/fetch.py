@@ -1,7 +1,7 @@
 """Fetches an agent's card (A2): where it is, with what conditions, and why it could not be had.
 
 Says nothing about whether the card is any good. Redirects, sizes and nulls are the wire's
-business; the credentials go with the request by the client's own auth (A6, CASES C4).
+business; the credentials go with the request by the client's own auth (A6, case C4).
 """
 
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class FetchedCard:
 
 
 def card_urls(agent: AgentSettings) -> tuple[str, ...]:
-    """Where the card may be, in the order to look (A2, CASES C2 and C3)."""
+    """Where the card may be, in the order to look (A2, case C2, case C3)."""
     if agent.card_url:
         return (agent.card_url,)
     parsed = httpx.URL(agent.url)

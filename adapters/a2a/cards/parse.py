@@ -21,7 +21,7 @@ def parse_card(body: bytes | str) -> AgentCard:
     """The card in `body`, by a2a-sdk's reader.
 
     Raises CardError `card.invalid`: not JSON, not an object, a field that cannot be read or is
-    missing, named. Lists may be missing; they are empty then (CASES C5).
+    missing, named. Lists may be missing; they are empty then (case C5).
     """
     try:
         data = json.loads(body)

@@ -261,7 +261,7 @@ def _deleted(result: Any, asked: Json, odd: list[str]) -> Json:
 
 
 def _card(result: Any, asked: Json, odd: list[str]) -> Any:
-    """A card: nulls are as good as absent, wherever they stand (CASES C5)."""
+    """A card: nulls are as good as absent, wherever they stand (case C5)."""
     return _without_nulls(result, odd)
 
 

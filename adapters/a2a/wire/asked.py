@@ -76,7 +76,7 @@ class Asked:
         return value if isinstance(value, dict) else {}
 
     def without_secrets(self, error: dict[str, Any]) -> dict[str, Any]:
-        """The agent's error, with whatever it quotes of our credentials masked (G8, P10)."""
+        """The agent's error, with whatever it quotes of our credentials masked (G8, case P10)."""
         secrets = self._secrets
         return {
             "code": error.get("code"),

@@ -1,4 +1,4 @@
-"""Mending parts, texts and data, so that one unreadable part never costs the others (K2, R8).
+"""Mending parts, texts and data, so that one unreadable part never costs the others (K2, case R8).
 
 Works on decoded JSON and appends what it met to `odd`, a list of anomaly names. Knows nothing of
 tasks, frames or the network.

@@ -1,4 +1,4 @@
-"""What an agent said without the secrets that it was sent, should it have quoted them (G8, P10)."""
+"""What an agent said without the secrets that it was sent, should it quote them (G8, case P10)."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -18,7 +18,7 @@ __all__ = ["EXACT_KEY", "TERMINAL_STATES", "Frame", "is_base64", "is_time", "loo
 
 EXACT_KEY: Final = "locum/exact-data"
 """In a data part's metadata, put there by the wire: the data as JSON text, where protobuf's doubles
-would lose digits of a whole number (R9). What comes from an agent under this key is dropped."""
+would lose digits of a whole number (case R9). What an agent sends under this key is dropped."""
 
 TERMINAL_STATES: Final = frozenset(
     f"TASK_STATE_{state}" for state in ("COMPLETED", "FAILED", "CANCELED", "REJECTED")
