@@ -190,6 +190,8 @@ class _Parent:
 
 def _row_lines(row: SubTaskRow, limit: int | None = None) -> Iterator[str]:
     yield f"- {row.id}, agent {one_line(row.agent)}, {one_line(row.name)}: {_state_words(row)}"
+    if row.account:
+        yield f"  locum: {one_line(row.account)}"
     said = _said(row, limit)
     if said:
         yield f"  Its words {_DISTRUST}:"
@@ -209,6 +211,6 @@ def _state_words(row: SubTaskRow) -> str:
 
 def _said(row: SubTaskRow, limit: int | None) -> str:
     parts = (part for artifact in row.artifacts for part in artifact.parts)
-    texts = (row.text, "\n".join(part_lines(parts, row.text)))
+    texts = (row.said, "\n".join(part_lines(parts, row.said)))
     shown = (cut(text) if limit is None else cut(text, limit) for text in texts)
     return "\n".join(text for text in shown if text)

@@ -135,10 +135,15 @@ class Expire(_Command, frozen=True, kw_only=True):
 
 
 class Fail(_Command, frozen=True, kw_only=True):
-    """End as FAILED for a reason that locum met: a refused send, a task that is gone (C7, D10)."""
+    """End as FAILED for a reason that locum met: a refused send, a task that is gone (C7, D10).
+
+    `text` is what came from the agent about it, `account` what happened in locum's words. Nothing
+    that an agent wrote may be in there: a model reads it as locum's (E6).
+    """
 
     code: str
-    text: str
+    text: str = ""
+    account: str = ""
     delivery: Literal["refused", "unknown"] | None = None
     state: A2AState = A2AState.FAILED
     anomalies: tuple[str, ...] = ()

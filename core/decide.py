@@ -221,15 +221,16 @@ def _resolve(
             **fields,
         )
         return
+    over = f"over the limit of {limit} bytes (standin.result_limit)"
     if state is A2AState.COMPLETED:
         # A cut result must not pass as a success (J3).
-        state = A2AState.FAILED
-        text = (
-            f"The agent completed the task, but its result is over the limit of {limit} bytes"
-            " (standin.result_limit) and was not kept."
+        state, text = A2AState.FAILED, ""
+        fields["account"] = (
+            f"The agent completed the task, but its result is {over} and was not kept."
         )
     else:
         text = outcome.text[:REASON_KEPT] + ("…" if len(outcome.text) > REASON_KEPT else "")
+        fields["account"] = f"What came with the end is {over}; its beginning was kept."
     draft.add(Resolved, state=state, text=text, code="result.too_large", **fields)
 
 
@@ -271,7 +272,7 @@ def _refuse_reply(draft: Draft, sub_task: SubTask, command: RefuseReply) -> None
         Parked,
         state=state,
         text=sub_task.asked,
-        parts=(),
+        parts=sub_task.asked_parts,
         watch=command.watch,
         question=pending.question,
         message_id=sub_task.asked_id,
@@ -288,7 +289,7 @@ def _rewatch(draft: Draft, sub_task: SubTask, command: Rewatch) -> None:
         Parked,
         state=sub_task.state,
         text=sub_task.text,
-        parts=(),
+        parts=sub_task.asked_parts,
         watch=command.watch,
         question=sub_task.question,
         message_id=sub_task.asked_id,
@@ -317,7 +318,8 @@ def _expire(draft: Draft, sub_task: SubTask, command: Expire) -> None:
     draft.add(
         Resolved,
         state=A2AState.FAILED,
-        text=f"The deadline {sub_task.deadline} passed before the agent ended the task.",
+        text="",
+        account=f"The deadline {sub_task.deadline} passed before the agent ended the task.",
         code="deadline",
         confirmed=command.confirmed,
         anomalies=() if command.confirmed else ("cancel.unconfirmed",),
@@ -334,6 +336,7 @@ def _fail(draft: Draft, sub_task: SubTask, command: Fail) -> None:
         Resolved,
         state=command.state,
         text=command.text,
+        account=command.account,
         code=command.code,
         delivery=command.delivery,
         anomalies=command.anomalies,

@@ -169,7 +169,9 @@ class Resolved(_Event, frozen=True, kw_only=True, tag="Resolved"):
     `code` says why when it was not the agent's plain word (`deadline`, `remote.gone`,
     `delivery.unknown`, an error code …). `delivery` is null, or whether the brief was `refused` or
     its fate is `unknown` (C7). `confirmed` is False when an agent never confirmed a cancel (F2).
-    `reason` is why this side wanted the end; `text` is the agent's own words.
+    `reason` is why this side wanted the end. `text` is the agent's own words, or words that may
+    hold some of them; `account` is locum's own: what happened, where the agent did not end it
+    itself. Events from before there was an `account` have that in `text`.
     """
 
     TOPIC: ClassVar[str] = "locum.sub_task.resolved"
@@ -181,6 +183,7 @@ class Resolved(_Event, frozen=True, kw_only=True, tag="Resolved"):
     delivery: Literal["refused", "unknown"] | None = None
     confirmed: bool = True
     reason: str = ""
+    account: str = ""
     context_id: str = ""
     previous_hash: str = ""
     hash: str = ""

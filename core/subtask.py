@@ -93,10 +93,14 @@ class SubTask(Struct, frozen=True, kw_only=True):
     """The version of the Parked that opened the open question, or None."""
     text: str = ""
     """What the agent asks, works on or ended with, in its own words."""
+    account: str = ""
+    """What happened at the end, in locum's words, where the agent did not end it itself."""
     asked: str = ""
     """The words of the latest question, open or answered."""
     asked_id: str = ""
     """The agent's message id of that question."""
+    asked_parts: tuple[Part, ...] = ()
+    """The parts of that question, as far as they were kept (D16)."""
     asked_state: A2AState | None = None
     seen: dict[str, Seen] = {}
     """How much there was of each artifact when that question was asked (D16)."""
@@ -241,6 +245,7 @@ def _changes(
             return {
                 "state": event.state,
                 "text": event.text,
+                "account": event.account,
                 "artifacts": event.artifacts,
                 "code": event.code,
                 "delivery": event.delivery,
@@ -260,7 +265,8 @@ def _changes(
 
 
 def _parked(sub_task: SubTask, event: Parked) -> dict[str, object]:
-    is_by_itself = event.question == event.version and sub_task.state.is_parked
+    is_new = event.question == event.version
+    is_by_itself = is_new and sub_task.state.is_parked
     watch, stale = event.watch, sub_task.stale_pushes
     if watch.config_id:
         current = PushConfig(config_id=watch.config_id, remote_task_id=sub_task.remote_task_id)
@@ -271,6 +277,8 @@ def _parked(sub_task: SubTask, event: Parked) -> dict[str, object]:
         "question": event.question,
         "asked": event.text,
         "asked_id": event.message_id,
+        # Once, the same question was recorded again without its parts.
+        "asked_parts": event.parts if is_new or event.parts else sub_task.asked_parts,
         "asked_state": event.state,
         "seen": event.seen,
         "watch": watch,

@@ -22,7 +22,8 @@ __all__ = ["SubTaskRow", "artifact_to_json", "part_to_json", "row_after", "row_o
 class SubTaskRow(Struct, frozen=True, kw_only=True):
     """A sub-task as its parent sees it; `row_to_json` gives its public fields.
 
-    `text` is the agent's own words: the open question, the latest status text or the result.
+    `text` is the agent's own words: the open question, the latest status text or the result. Where
+    it ended without any, it is `account`: what happened, in locum's words. `said` tells which.
     `watch` is how a parked task is watched, None while it works or has ended.
     """
 
@@ -42,6 +43,7 @@ class SubTaskRow(Struct, frozen=True, kw_only=True):
     created_at: str
     updated_at: str
     artifacts: tuple[Artifact, ...] = ()
+    account: str = ""
 
     # What recovery needs beside: not part of the public row.
     deadline: str | None = None
@@ -51,6 +53,11 @@ class SubTaskRow(Struct, frozen=True, kw_only=True):
     """The push config that the agent may still hold."""
     stale_pushes: tuple[PushConfig, ...] = ()
     """Earlier ones, on tasks that the agent moved on from (C13)."""
+
+    @property
+    def said(self) -> str:
+        """The agent's own words, empty where `text` is locum's."""
+        return "" if self.text == self.account else self.text
 
     @property
     def is_unresolved(self) -> bool:
@@ -157,7 +164,8 @@ def _woken(row: SubTaskRow, event: Woken) -> dict[str, Any]:
 def _resolved(row: SubTaskRow, event: Resolved) -> dict[str, Any]:
     return {
         "state": event.state,
-        "text": event.text,
+        "text": event.text or event.account,
+        "account": event.account,
         "artifacts": event.artifacts,
         "context_id": event.context_id or row.context_id,
         "watch": None,
@@ -192,7 +200,8 @@ def row_of(sub_task: SubTask) -> SubTaskRow:
         name=sub_task.name,
         goal=sub_task.goal,
         state=sub_task.state,
-        text=sub_task.text,
+        text=sub_task.text or sub_task.account,
+        account=sub_task.account,
         remote_task_id=sub_task.remote_task_id,
         context_id=sub_task.context_id,
         watch=watch.mode if watch else None,
@@ -219,6 +228,7 @@ def row_to_json(row: SubTaskRow) -> dict[str, Any]:
         "goal": row.goal,
         "state": row.state.value,
         "text": row.text,
+        "account": row.account,
         "remote_task_id": row.remote_task_id,
         "context_id": row.context_id,
         "watch": row.watch,

@@ -14,7 +14,7 @@ from eventsourcing.sqlite import SQLiteCursor, SQLiteDatastore, SQLiteTrackingRe
 from .notifications import Notification
 from .rows import SubTaskRow
 
-__all__ = ["Changes", "Slot", "ViewTables"]
+__all__ = ["LAYOUT", "Changes", "Slot", "ViewTables"]
 
 LAYOUT = 2
 """Counts up when a row or a note is made otherwise: older tables are then made again at opening."""

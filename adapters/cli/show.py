@@ -105,7 +105,8 @@ def event_entries(events: Iterable[Mapping[str, Any]], *, is_narrow: bool) -> It
     """A sub-task's events: who said what, why and when; what was odd is named in the body."""
     day = ""
     for event in events:
-        said = event.get("text") or event.get("goal") or event.get("detail") or ""
+        known = (event.get(key) for key in ("text", "account", "goal", "detail"))
+        said = next(filter(None, known), "")
         if event["anomalies"]:
             said = f"{clean(said, LINE)} ({', '.join(event['anomalies'])})".strip()
         if is_narrow and event["at"][:10] != day:
@@ -124,14 +125,16 @@ def event_entries(events: Iterable[Mapping[str, Any]], *, is_narrow: bool) -> It
 
 
 def note_entry(note: Mapping[str, Any]) -> Entry:
-    """A notification: cursor, state, id and agent; the text."""
+    """A notification: cursor, state, id and agent; the text, after why a reply was refused."""
     head = _columns(
         (Text(f"{note['cursor']:>5}"), 0),
         (state_text(note["state"]), STATE_WIDTH),
         (Text(note["sub_task_id"]), 0),
         (plain(note["agent"], LINE), 0),
     )
-    return Entry(head, plain(note["text"], LINE))
+    refusal = note.get("refusal")
+    said = note["text"] if refusal is None else f"The reply was refused: {refusal} {note['text']}"
+    return Entry(head, plain(said, LINE))
 
 
 def agent_entries(agents: Iterable[Mapping[str, Any]]) -> Iterator[Entry]:
@@ -175,7 +178,14 @@ def print_result(out: Console, row: Mapping[str, Any]) -> None:
 
 
 def _said(row: Mapping[str, Any]) -> Iterator[RenderableType]:
-    """The agent's words: a result is shown by its artifacts, which are what its text is made of."""
+    """The agent's words: a result is shown by its artifacts, which are what its text is made of.
+
+    Where it did not end by itself, what happened.
+    """
+    account = row.get("account")
+    if account and account != row["text"]:
+        yield Text("account", "dim")
+        yield plain(account)
     if row["text"] and not (row["state"] == "COMPLETED" and row["artifacts"]):
         yield Text("text", "dim")
         yield plain(row["text"])

@@ -6,7 +6,6 @@ same one.
 
 import asyncio
 import logging
-from typing import Literal
 
 from a2a.types.a2a_pb2 import Message
 
@@ -51,12 +50,10 @@ async def deliver_brief(desk: Desk, *, look_first: bool) -> None:
         # It left, and nothing was heard: is it there? (C7, I2)
         if not await _find(desk, client, await desk.load()):
             return
-    await _fail(
+    await _doubt(
         desk,
-        "delivery.unknown",
         f"The brief was sent {RESENDS} times under one message id; the agent never said that it"
         " has it.",
-        "unknown",
     )
 
 
@@ -76,7 +73,7 @@ async def _try_brief(desk: Desk, client: AgentClient) -> bool:
                 return False
             is_too_late = loop.time() + (error.retry_after or 0.0) >= give_up
             if error.kind == "refused" or is_too_late:
-                await _fail(desk, error.code, _words(error), "refused", error)
+                await _refused_brief(desk, error)
                 return True
             desk.mark_unsent((await desk.load()).message_id)
             pause.at_least(error.retry_after)
@@ -132,27 +129,35 @@ async def _find(desk: Desk, client: AgentClient, sub_task: SubTask) -> bool:
 
     What is not there is looked for once more, an interval later: the agent may still be at it.
     """
-    why = "the agent has no task with this message"
+    why, said = "The agent has no task with this message", ""
     try:
         found = await _look_for(desk, client, sub_task)
         if found is None:
             await asyncio.sleep(desk.pause.steady())
             found = await _look_for(desk, client, sub_task)
     except RemoteCallError as error:
-        why = f"the agent could not be asked for it ({error.code}: {error.message})"
+        why, said = _not_asked(error)
         found = None
     if found is not None:
         await hear_found(desk, found, "recovery")
         return False
     if desk.settings.resend == "same-id":
         return True
-    await _fail(
+    await _doubt(
         desk,
-        "delivery.unknown",
-        f"It is not known whether the agent received the brief: {why}. It was not sent again.",
-        "unknown",
+        f"{why}. It is not known whether the brief arrived; it was not sent again.",
+        said,
     )
     return False
+
+
+def _not_asked(error: RemoteCallError) -> tuple[str, str]:
+    """Why the agent could not be asked for the brief, and what it said itself, if it did (E6)."""
+    if error.code == "remote.not_listable":
+        return f"{error.message.rstrip('.')} ({error.code})", ""
+    has_answered = error.status is not None or error.agent_code is not None
+    said = error.message if has_answered else ""
+    return f"The agent could not be asked for it ({error.code})", said
 
 
 async def _look_for(desk: Desk, client: AgentClient, sub_task: SubTask) -> Heard | None:
@@ -329,22 +334,32 @@ def _words(error: RemoteCallError) -> str:
     return error.message if error.status is None else f"{error.message} (HTTP {error.status})"
 
 
-async def _fail(
-    desk: Desk,
-    code: str,
-    text: str,
-    delivery: Literal["refused", "unknown"] | None,
-    error: RemoteCallError | None = None,
-) -> None:
+async def _refused_brief(desk: Desk, error: RemoteCallError) -> None:
     await desk.record(
         Fail(
             sub_task_id=desk.id,
             at=desk.office.now(),
-            actor="locum" if error is None else f"agent:{desk.agent_id}",
+            actor=f"agent:{desk.agent_id}",
             cause="send",
-            code=code,
-            text=text,
-            delivery=delivery,
-            anomalies=error.anomalies if error else (),
+            code=error.code,
+            text=_words(error),
+            delivery="refused",
+            anomalies=error.anomalies,
+        )
+    )
+
+
+async def _doubt(desk: Desk, account: str, said: str = "") -> None:
+    """End because nobody can tell whether the brief arrived; `said` is what came when asked for it."""
+    await desk.record(
+        Fail(
+            sub_task_id=desk.id,
+            at=desk.office.now(),
+            actor="locum",
+            cause="send",
+            code="delivery.unknown",
+            text=said,
+            account=account,
+            delivery="unknown",
         )
     )

@@ -35,6 +35,9 @@ logger = logging.getLogger("locum.standin")
 FINAL_FOR_WATCH = frozenset({"remote.unauthorized", "remote.version", "remote.extension"})
 """Refusals of GetTask that will not go away by asking again (S8, C6)."""
 
+_GONE = "The agent no longer knows the task."
+_CLOSED = "The agent refuses to be asked how the task stands."
+
 _NOBODY: frozenset[str] = frozenset()
 
 
@@ -374,9 +377,8 @@ class Desk:
             error.message,
         )
         is_gone = error.code == "remote.not_found"
-        if not judge_gone or not (
-            is_gone or error.code in FINAL_FOR_WATCH or error.code == "remote.too_large"
-        ):
+        is_unread = error.code == "remote.too_large"
+        if not judge_gone or not (is_gone or is_unread or error.code in FINAL_FOR_WATCH):
             return
         now = asyncio.get_running_loop().time()
         if self._missed_with != error.code:
@@ -392,11 +394,9 @@ class Desk:
                 actor="locum",
                 cause="recheck",
                 code="remote.gone" if is_gone else error.code,
-                text=(
-                    f"The agent no longer knows the task: {error.message}"
-                    if is_gone
-                    else error.message
-                ),
+                # What is too large was not read: the message about it is locum's alone.
+                text="" if is_unread else error.message,
+                account=error.message if is_unread else _GONE if is_gone else _CLOSED,
                 anomalies=error.anomalies,
             )
         )

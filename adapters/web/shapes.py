@@ -77,7 +77,10 @@ class Artifact(Struct, frozen=True):
 
 
 class Row(Struct, frozen=True):
-    """A sub-task as its parent sees it. Times are RFC 3339, UTC, microseconds."""
+    """A sub-task as its parent sees it. Times are RFC 3339, UTC, microseconds.
+
+    `text` is the agent's own words; where it ended without any, `account`, which is locum's.
+    """
 
     id: str
     parent_id: str
@@ -95,6 +98,7 @@ class Row(Struct, frozen=True):
     created_at: str
     updated_at: str
     artifacts: list[Artifact]
+    account: str
 
 
 class RowList(Struct, frozen=True):
@@ -104,7 +108,11 @@ class RowList(Struct, frozen=True):
 
 
 class Note(Struct, frozen=True):
-    """What a parent's model is told (E2). `text` is the agent's own words: data, no instruction."""
+    """What a parent's model is told (E2). `text` is the agent's own words: data, no instruction.
+
+    Where it ended without any, `text` is `account`: what happened, in locum's words. `refusal` is
+    what the agent said when it refused a reply.
+    """
 
     cursor: int
     sub_task_id: str
@@ -114,6 +122,8 @@ class Note(Struct, frozen=True):
     state: A2AState
     text: str
     at: str
+    account: str
+    refusal: str | None
 
 
 class NotificationPage(Struct, frozen=True):

@@ -228,6 +228,8 @@ async def test_a_send_in_doubt_is_not_found(binding: Any) -> None:
             row = await until(harness, row.id, "FAILED")
             (end,) = [e for e in await harness.events(row.id) if e["type"] == "Resolved"]
             assert (end["code"], end["delivery"]) == ("delivery.unknown", "unknown")
+            assert (end["text"], end["account"]) == ("", row.text)
+            assert "it was not sent again" in row.account
             assert len(agent.calls("SendStreamingMessage")) == 1
 
 
@@ -302,6 +304,8 @@ async def test_a_task_that_is_gone(binding: Any) -> None:
             agent.on("GetTask", ERR(-32001, "Task not found"))
             row = await until(harness, row.id, "FAILED")
             assert (await harness.events(row.id))[-1]["code"] == "remote.gone"
+            assert row.account == "The agent no longer knows the task."
+            assert "Task not found" in row.said
             assert len(agent.calls("GetTask")) >= 2
 
 

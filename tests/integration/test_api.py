@@ -16,9 +16,12 @@ from .front import Front, front
 ROW = {
     *("id", "parent_id", "agent", "name", "goal", "state", "text", "remote_task_id"),
     *("context_id", "watch", "cause", "anomalies", "version", "created_at", "updated_at"),
-    "artifacts",
+    *("artifacts", "account"),
 }
-NOTE = {"cursor", "sub_task_id", "parent_id", "agent", "kind", "state", "text", "at"}
+NOTE = {
+    *("cursor", "sub_task_id", "parent_id", "agent", "kind", "state", "text", "at"),
+    *("account", "refusal"),
+}
 SUB_TASKS = "/v1/parents/p/sub-tasks"
 
 
@@ -357,7 +360,7 @@ async def test_an_actor_by_default() -> None:
 
 
 async def test_parts_go_out_and_come_in() -> None:
-    """R6: text, data, file bytes and URLs pass both ways, equal, with type and name."""
+    """D12, case R6: text, data, file bytes and URLs pass both ways, equal, with type and name."""
     raw = bytes(range(256))
     came = [
         data_part({"revision": 1, "ratio": 0.5, "n": None}),

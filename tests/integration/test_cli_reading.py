@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.agents.frames import EOF, EV, A, T
+from tests.agents.frames import EOF, ERR, EV, A, T
 
 from .site import Site, site
 from .support import until
@@ -114,6 +114,35 @@ async def test_a_result_is_shown_whole(tmp_path: Path) -> None:
         "[b] https://files.example/b",
     ]
     assert lines[start - 1].startswith("anomalies")
+
+
+async def test_what_happened_is_shown_beside_the_agents_words(tmp_path: Path) -> None:
+    """CLI, E6: `show`, `ls`, `events` and `notifications` say what happened where no agent did."""
+    async with site(tmp_path) as on:
+        row = await on.harness.spawn("p", agent="raw", goal="Count", timeout=0.3)
+        row = await until(on.harness, row.id, "FAILED")
+        for command in (("show", row.id), ("ls",), ("events", row.id), ("notifications", "p")):
+            assert "The deadline " in (await on.cli(*command)).out
+        on.agent.on("SubscribeToTask", ERR(-32001, "unknown"))
+        row = await on.harness.spawn("p", agent="raw", goal="Count")
+        await on.agent.seen("SubscribeToTask", timeout=10)
+        on.agent.on("GetTask", ERR(-32001, "Nowhere to be found"))
+        row = await until(on.harness, row.id, "FAILED")
+        lines = (await on.cli("show", row.id)).out.splitlines()
+    assert lines[lines.index("account") + 1] == "The agent no longer knows the task."
+    assert "Nowhere to be found" in lines[lines.index("text") + 1]
+
+
+async def test_a_refused_reply_is_shown_with_the_question(tmp_path: Path) -> None:
+    """CLI, C12: `notifications` tells the question again, after why the reply was refused."""
+    async with site(tmp_path) as on:
+        _, second = await _two(on)
+        on.agent.on("SendStreamingMessage", ERR(-32602, "There is no such hall"))
+        await on.harness.reply(second, "the blue one")
+        await until(on.harness, second, "INPUT_REQUIRED")
+        lines = (await on.cli("notifications", "p2")).out.splitlines()
+    assert "There is no such hall" in lines[-1]
+    assert lines[-1].endswith("Which hall?")
 
 
 async def test_refused_agents_are_shown_with_the_reason(tmp_path: Path) -> None:

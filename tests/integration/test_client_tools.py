@@ -184,6 +184,20 @@ async def test_what_is_listed() -> None:
         assert (follow["contextId"], follow["referenceTaskIds"]) == ("c1", ["t1"])
 
 
+async def test_what_locum_says_is_listed_as_its_own() -> None:
+    """G11, E6: that a deadline passed is not among the agent's words, which gave no reason."""
+    async with RawAgent() as agent, locum({"inventory": agent.url}) as harness:
+        row = await harness.spawn("p", agent="inventory", goal="count", name="c", timeout=0.3)
+        row = await until(harness, row.id, "FAILED")
+        assert await _named(harness)["list_subtasks"]() == (
+            "Sub-tasks: 1\n"
+            f"- {row.id}, agent inventory, c: FAILED, which is not a success\n"
+            f"  locum: {row.account}\n"
+            "  It gave no reason."
+        )
+        assert row.account.startswith("The deadline ")
+
+
 async def test_another_parents_work_is_out_of_reach() -> None:
     """G11: the tools of one parent see, answer and end nothing of another's."""
     async with RawAgent() as agent, locum({"inventory": agent.url}) as harness:

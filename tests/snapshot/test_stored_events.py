@@ -146,6 +146,7 @@ EVENTS: dict[str, Event] = {
         delivery="unknown",
         confirmed=False,
         reason="not needed",
+        account="The deadline passed.",
         context_id="c1",
         **COMMON,
         **REMOTE,

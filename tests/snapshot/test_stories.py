@@ -194,7 +194,15 @@ def the_brief_was_refused() -> Life:
 def the_brief_is_in_doubt() -> Life:
     """E7, I2: it is not known whether the brief arrived."""
     life = Life()
-    life.fail("delivery.unknown", "The connection broke.", delivery="unknown")
+    account = "It is not known whether the brief arrived; it was not sent again."
+    life.fail("delivery.unknown", "", account=account, delivery="unknown")
+    return life
+
+
+def a_task_that_is_gone() -> Life:
+    """E6, E7, D10: what happened in locum's words, what came from the agent in its own."""
+    life = Life.linked()
+    life.fail(words="No such task.", account="The agent no longer knows the task.")
     return life
 
 
@@ -213,6 +221,7 @@ STORIES = [
     the_deadline_passed,
     the_brief_was_refused,
     the_brief_is_in_doubt,
+    a_task_that_is_gone,
 ]
 
 

@@ -466,8 +466,8 @@ def test_a_result_over_the_limit_is_no_success(*, size: int, is_kept: bool, wher
         assert (resolved.state, resolved.text, resolved.code) == ("COMPLETED", words, None)
         return
     assert (resolved.state, resolved.code) == ("FAILED", "result.too_large")
-    assert "100 bytes" in resolved.text
-    assert resolved.artifacts == ()
+    assert "100 bytes" in resolved.account
+    assert (resolved.text, resolved.artifacts) == ("", ())
 
 
 @pytest.mark.parametrize("state", ["FAILED", "CANCELED", "REJECTED"])
@@ -479,6 +479,7 @@ def test_a_failure_over_the_limit_stays_what_it_is(state: str) -> None:
         assert isinstance(resolved, Resolved)
         assert (resolved.state, resolved.code) == (state, "result.too_large")
         assert resolved.text == "x" * REASON_KEPT + ("…" if size > REASON_KEPT else "")
+        assert "100 bytes" in resolved.account
 
 
 def test_the_end_is_final() -> None:
@@ -744,7 +745,8 @@ def test_expire() -> None:
     assert isinstance(resolved, Resolved)
     assert (resolved.state, resolved.code, resolved.cause) == ("FAILED", "deadline", "deadline")
     assert (resolved.confirmed, resolved.anomalies) == (False, ("cancel.unconfirmed",))
-    assert remote(60) in resolved.text
+    assert remote(60) in resolved.account
+    assert resolved.text == ""
     (resolved,) = Life.linked(deadline=remote(60)).expire()
     assert resolved.anomalies == ()
     assert Life.linked().expire() == ()
@@ -752,9 +754,11 @@ def test_expire() -> None:
 
 def test_fail() -> None:
     """C7, D10: FAILED with the code and what is known of the brief's delivery."""
-    (resolved,) = Life().fail("remote.refused", "no", delivery="refused", anomalies=("x.y",))
+    fields = {"delivery": "refused", "account": "It was refused.", "anomalies": ("x.y",)}
+    (resolved,) = Life().fail("remote.refused", "no", **fields)
     assert isinstance(resolved, Resolved)
     assert (resolved.state, resolved.code, resolved.text) == ("FAILED", "remote.refused", "no")
+    assert resolved.account == "It was refused."
     assert (resolved.delivery, resolved.anomalies) == ("refused", ("x.y",))
     (resolved,) = Life.parked().fail(state=A2AState.REJECTED)
     assert isinstance(resolved, Resolved)

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from locum.core.commands import HearLimits
 from locum.core.report import Part
 from locum.projections import Notification, SubTaskRow, note_for, note_to_json, row_after
-from locum.projections.notifications import TEXT_LIMIT, part_lines
+from locum.projections.notifications import REASON_LIMIT, TEXT_LIMIT, part_lines
 from locum.projections.untrusted import neutralised, one_line, untrusted_block
 from tests.lives import Life, artifact, data, push, remote, status, task, text
 
@@ -50,6 +51,8 @@ def test_the_public_note() -> None:
         "state": "INPUT_REQUIRED",
         "text": "Which hall?",
         "at": event.at,
+        "account": "",
+        "refusal": None,
     }
 
 
@@ -83,15 +86,26 @@ def test_another_question_is_new() -> None:
 
 
 def test_a_refused_reply_is_told() -> None:
-    """C12: the same question again is told when the agent refused the reply, with its words."""
+    """C12, E6: the same question again is told when the agent refused the reply, with its words."""
     life = Life.replied("Which hall?")
     life.refuse_reply("There is no such hall.")
     first, again = told(life)
     assert (first.kind, again.kind) == ("question", "question")
-    assert again.refusal == "There is no such hall."
-    assert "refused" in again.text
-    assert "There is no such hall." in again.text
-    assert again.text.endswith("Which hall?")
+    assert (again.text, again.refusal) == ("Which hall?", "There is no such hall.")
+    assert note_to_json(again)["refusal"] == "There is no such hall."
+    locums, *blocks = again.as_text().split('<untrusted agent="inventory">\n')
+    assert "It refused the reply" in locums
+    assert [block.partition("\n</untrusted>")[0] for block in blocks] == [
+        "There is no such hall.",
+        "Which hall?",
+    ]
+
+
+def test_a_refusal_without_a_word_is_told() -> None:
+    """C12, E7: nothing said is told as nothing said."""
+    life = Life.replied("Which hall?")
+    life.refuse_reply("")
+    assert "It did not say why." in told(life)[-1].as_text()
 
 
 def test_a_long_refusal_leaves_room_for_the_question() -> None:
@@ -99,8 +113,9 @@ def test_a_long_refusal_leaves_room_for_the_question() -> None:
     life = Life.replied("Which hall?")
     life.refuse_reply("no " * 2000)
     note = told(life)[-1]
-    assert len(note.text) <= TEXT_LIMIT
-    assert note.text.endswith("Which hall?")
+    assert note.refusal is not None
+    assert len(note.refusal) == REASON_LIMIT
+    assert note.text == "Which hall?"
 
 
 @pytest.mark.parametrize("length", [TEXT_LIMIT - 1, TEXT_LIMIT])
@@ -223,6 +238,38 @@ def test_what_became_of_the_brief_is_said_plainly(delivery: str, words: str) -> 
     assert words in note.as_text()
     assert "Code: delivery.unknown." in note.as_text()
     assert "reset by peer" in note.as_text()
+
+
+def test_what_locum_says_is_not_told_as_the_agents() -> None:
+    """E6, E7: what happened is told in locum's words, outside of the block, and that no reason came."""
+    life = Life.linked(deadline=remote(60))
+    life.expire()
+    (note,) = told(life)
+    assert (note.text, note.said) == (note.account, "")
+    assert note_to_json(note)["text"] == note.account
+    assert f"\nlocum: The deadline {remote(60)} passed" in note.as_text()
+    assert note.as_text().endswith("\nThe agent gave no reason.")
+    assert "<untrusted" not in note.as_text()
+
+
+def test_what_happened_stands_apart_from_what_the_agent_said() -> None:
+    """E6, E7: with words of the agent's too, these alone are the text and in the block."""
+    life = Life.linked()
+    life.fail(words="No such task.", account="The agent no longer knows the task.")
+    (note,) = told(life)
+    assert (note.text, note.account) == ("No such task.", "The agent no longer knows the task.")
+    before, block = note.as_text().split('<untrusted agent="inventory">\n')
+    assert "locum: The agent no longer knows the task.\n" in before
+    assert block == "No such task.\n</untrusted>"
+
+
+def test_what_was_too_large_is_told_as_locum_saw_it() -> None:
+    """J3, E7: a result that was not kept is told by locum; the agent itself gave no reason."""
+    life = Life.linked()
+    life.get(task("COMPLETED", "x" * 101), limits=HearLimits(result_bytes=100))
+    (note,) = told(life, limit=40)
+    assert "\nlocum: The agent completed the task" in note.as_text()
+    assert note.as_text().endswith("\nThe agent gave no reason.")
 
 
 def test_a_code_that_an_agent_made_up_stays_in_the_block() -> None:

@@ -53,7 +53,11 @@ def lives() -> dict[str, Life]:
         "revoked": Life.parked(watch=push()),
         "canceled": Life.linked(),
         "odd": Life.linked(),
+        "expired": Life.linked(deadline=remote(60)),
+        "gone": Life.linked(),
     }
+    found["expired"].expire()
+    found["gone"].fail(account="The agent no longer knows the task.")
     found["refused reply"].refuse_reply("Name a hall.")
     found["push refused"].revoke("refused")
     found["working"].hear(status("WORKING", "Counting."), after=6)
@@ -115,8 +119,23 @@ def test_a_new_row_shows_the_brief() -> None:
         "created_at": START,
         "updated_at": START,
         "artifacts": [],
+        "account": "",
     }
     assert row.deadline == remote(60)
+
+
+def test_what_happened_is_the_text_where_the_agent_said_nothing() -> None:
+    """E6: the text is the agent's own words; without any, what happened, and `said` is empty."""
+    life = Life.linked(deadline=remote(60))
+    life.expire()
+    row = row_from(life.events)
+    assert remote(60) in row.account
+    assert (row.text, row.said) == (row.account, "")
+    life = Life.linked()
+    life.fail(words="No such task.", account="The agent no longer knows the task.")
+    row = row_from(life.events)
+    assert (row.text, row.said) == ("No such task.", "No such task.")
+    assert row_to_json(row)["account"] == "The agent no longer knows the task."
 
 
 def test_a_question_is_the_text_while_it_is_open() -> None:
