@@ -114,7 +114,7 @@ class RefuseReply(_Command, frozen=True, kw_only=True):
 
 
 class Rewatch(_Command, frozen=True, kw_only=True):
-    """Watch a parked task anew: same question, another token (after a crash, P4)."""
+    """Watch a parked task anew: same question, another token (after a crash, case P4)."""
 
     watch: Watch
 

@@ -33,7 +33,7 @@ __all__ = ["Desk"]
 logger = logging.getLogger("locum.standin")
 
 FINAL_FOR_WATCH = frozenset({"remote.unauthorized", "remote.version", "remote.extension"})
-"""Refusals of GetTask that will not go away by asking again (S8, C6)."""
+"""Refusals of GetTask that will not go away by asking again (case S8, case C6)."""
 
 _GONE = "The agent no longer knows the task."
 _CLOSED = "The agent refuses to be asked how the task stands."
@@ -103,7 +103,7 @@ class Desk:
         self.artifacts = Artifacts(limit=office.settings.result_limit)
         self._task_of_artifacts = ""
         self.gone_streaming = False
-        """True when its stream cannot be read, so that it is polled (S7)."""
+        """True when its stream cannot be read, so that it is polled (case S7)."""
         self.has_no_judge = False
         """True when the agent refused GetTask altogether."""
         self.held = False

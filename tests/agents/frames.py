@@ -1,4 +1,4 @@
-"""Builders for what a peer says, in the notation of the cases: T, S, A, M, EV, ERR. No sockets.
+"""Builders for what a peer says, in a short notation: T, S, A, M, EV, ERR. No sockets.
 
 `T`, `S`, `A` and `M` are JSON objects as A2A 1.0 spells them, the same for both bindings. `EV`,
 `ERR` and the other capital names are steps of a script: what a raw agent does, one after another.

@@ -1,1 +1,1 @@
-"""The cases from the field (CASES.md), one test or more each, over real sockets."""
+"""The cases from the field (docs/cases.md), one test or more each, over real sockets."""

@@ -1,4 +1,4 @@
-"""CASES.md, varied: each accent in both bindings, on a send, a subscription and in GetTask.
+"""The cases varied: each accent in both bindings, on a send, a subscription and in GetTask.
 
 Cut into packets in several ways, in the first event and in the second: the row says what was meant,
 the event that it led to says how it was said, and the agent is asked no more often for it.

@@ -1,4 +1,4 @@
-"""CASES.md, cancel and what is in doubt: D1 to D5, and the sends whose answer never came."""
+"""The cases of cancels and doubt (docs/cases.md), and the sends whose answer never came."""
 
 import asyncio
 from pathlib import Path
@@ -130,7 +130,7 @@ async def test_cancelling_a_parent(binding: Any) -> None:
 
 @both
 async def test_the_deadline_cancels_once(binding: Any) -> None:
-    """C11: the deadline passes while the agent works: one CancelTask, then FAILED (case D1)."""
+    """C11, case D1: the deadline passes while the agent works: one CancelTask, then FAILED."""
     async with RawAgent(binding) as agent, locum({"a": agent.url}) as harness:
         row = await harness.spawn("p", agent="a", goal="count", timeout=0.8)
         row = await until(harness, row.id, "FAILED")
@@ -142,7 +142,7 @@ async def test_the_deadline_cancels_once(binding: Any) -> None:
 
 @both
 async def test_a_stop_in_five_states(binding: Any, tmp_path: Path) -> None:
-    """I1: locum stops with sub-tasks in five states and starts again: none stuck, none doubled."""
+    """I1, case D2: locum is stopped in five states and started again: none is stuck, none doubled."""
     store = f"sqlite:///{tmp_path / 'locum.db'}"
     states = ["SUBMITTED", "WORKING", "INPUT_REQUIRED", "AUTH_REQUIRED", "COMPLETED"]
 
@@ -181,7 +181,7 @@ async def test_a_stop_in_five_states(binding: Any, tmp_path: Path) -> None:
 
 
 async def test_twice_the_same_goal() -> None:
-    """C10: twice the same goal is two sub-tasks; twice the same key is one (case D3)."""
+    """C10, case D3: twice the same goal is two sub-tasks; twice the same key is one."""
     async with RawAgent("JSONRPC") as agent, locum({"a": agent.url}) as harness:
         one = await harness.spawn("p", agent="a", goal="count")
         two = await harness.spawn("p", agent="a", goal="count")
@@ -235,7 +235,7 @@ async def test_a_send_in_doubt_is_not_found(binding: Any) -> None:
 
 @both
 async def test_a_send_again_is_byte_for_byte_the_same(binding: Any) -> None:
-    """I2: with resend = "same-id" it goes out again, byte for byte the same message (case D4)."""
+    """I2, case D4: with resend = "same-id" it goes out again, byte for byte the same message."""
     parts = [{"data": {"b": 1, "a": [1, 2.5, None]}}, {"text": "see"}]
     async with RawAgent(binding) as agent:
         agent.on("SendStreamingMessage", [RST], [RST], [EV(T("WORKING")), EOF])
@@ -275,7 +275,7 @@ async def test_an_agent_that_is_not_there() -> None:
 
 @both
 async def test_two_processes_hear_one_change(binding: Any, tmp_path: Path) -> None:
-    """I4: two harnesses on one store hear the same change: one event (case D5)."""
+    """I4, case D5: two harnesses on one store hear the same change: one event."""
     store = f"sqlite:///{tmp_path / 'locum.db'}"
     async with RawAgent(binding) as agent:
         settings = settings_for({"a": agent.url}, store=store)

@@ -1,4 +1,4 @@
-"""CASES.md, cards: C1 to C11. Which agents take work, and what the others are told."""
+"""The cases of cards (docs/cases.md): which agents take work, and what the others are told."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""CASES.md, push: P1 to P10. A doorbell, whatever is said at the door."""
+"""The cases of push (docs/cases.md): a doorbell, whatever is said at the door."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""CASES.md, states and questions: Q1 to Q11."""
+"""The cases of states and questions (docs/cases.md)."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""CASES.md, results: R1 to R9. What an agent's artifacts come out as."""
+"""The cases of results (docs/cases.md): what an agent's artifacts come out as."""
 
 import json
 from typing import Any

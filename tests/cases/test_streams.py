@@ -1,4 +1,4 @@
-"""CASES.md, streams: S1 to S14. What agents do on streams, and what becomes of the sub-task."""
+"""The cases of streams (docs/cases.md): what agents do on streams, and what becomes of the sub-task."""
 
 import asyncio
 from typing import Any

@@ -41,7 +41,7 @@ def test_a_brief(outcomes: Outcomes, name: str) -> None:
 
 @pytest.mark.parametrize("name", cases(replies.STORIES))
 def test_a_reply(outcomes: Outcomes, name: str) -> None:
-    """I3: a reply is kept until the agent has it, and answers its own question once."""
+    """I3, case Q8: a reply is kept until the agent has it, and answers its own question once."""
     told(outcomes, name)
 
 

@@ -67,7 +67,9 @@ async def test_work_is_handed_out() -> None:
 
 
 async def test_an_unknown_agent_is_an_answer() -> None:
-    """G11: `agent.unknown` is answered with the valid ids, whatever the model took for one (C9)."""
+    """G11, case C9: `agent.unknown` is answered with the valid ids, whatever the model took for
+    one.
+    """
     async with RawAgent() as agent, locum({"inventory": agent.url, "b": agent.url}) as harness:
         spawn = _named(harness)["spawn_subtask"]
         for wrong in ("Inventory agent", agent.url, "", "<b>"):

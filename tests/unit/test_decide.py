@@ -138,7 +138,7 @@ def test_what_nests_without_end_is_refused() -> None:
 
 @pytest.mark.parametrize("value", [1.0, 2**70, -0.5, "\x00", {"a": [None, True, {}]}, None])
 def test_data_of_the_brief_is_recorded_as_it_is(value: Any) -> None:
-    """R9: numbers, nulls and control characters of the caller come out as they went in."""
+    """D12, case R9: numbers, nulls and control characters of the caller come out as they went in."""
     life = Life(parts=(data(value),))
     assert repr(life.sub_task.parts[0].data) == repr(value)
     (back,) = (decode(stored) for stored in life.stored)
@@ -172,7 +172,7 @@ def test_linked_as_soon_as_the_id_is_known(report: Any) -> None:
 
 
 def test_linked_in_the_state_that_was_heard() -> None:
-    """C4, S12: a task that is WORKING is linked as that; its first text is not lost."""
+    """C4, case S12: a task that is WORKING is linked as that; its first text is not lost."""
     life = Life()
     report = status("WORKING", "counting", remote_at=remote(1), anomalies=("json.kind_frame",))
     linked, woken = life.hear(report, "send")
@@ -255,7 +255,9 @@ def test_another_task_is_none_of_ours() -> None:
 
 
 def test_the_context_is_learned_when_it_is_told() -> None:
-    """Q2, Q4: an empty context id means unknown; the first one told is recorded with what it led to."""
+    """C12, case Q2, case Q4: an empty context id means unknown; the first one told is recorded with
+    what it led to.
+    """
     steps: list[tuple[Any, ...]] = [
         ("WORKING", "counting"),
         ("INPUT_REQUIRED", "Which hall?"),
@@ -276,7 +278,9 @@ def test_the_context_is_learned_when_it_is_told() -> None:
 
 
 def test_another_context_is_an_anomaly() -> None:
-    """Q4: another context id is an anomaly; the result is kept, and the context that was first."""
+    """K3, case Q4: another context id is an anomaly; the result is kept, and the context that was
+    first.
+    """
     life = Life.linked()
     (event,) = life.get(task("COMPLETED", "12", context_id="c2", anomalies=("json.null",)))
     assert event.anomalies == ("json.null", "context.changed")
@@ -288,7 +292,7 @@ def test_another_context_is_an_anomaly() -> None:
 
 
 def test_a_question_is_recorded_whole() -> None:
-    """D16, H1, Q9: words, parts, message id, watch, time and what artifacts there were."""
+    """D16, H1, case Q9: words, parts, message id, watch, time and what artifacts there were."""
     life = Life.linked()
     life.hear(chunk("a", "half"))
     report = task(
@@ -437,7 +441,9 @@ def test_an_end_is_recorded_whole() -> None:
 
 
 def test_an_end_without_a_word_takes_the_last_one() -> None:
-    """Q7: the last text while it worked, also one that came too soon to be recorded; no question."""
+    """D12, case Q7: the last text while it worked, also one that came too soon to be recorded; no
+    question.
+    """
     for waiting, expected in (("", "11"), ("12", "12")):
         life = Life.linked()
         life.hear(status("WORKING", "11", remote_at=remote(2)))
@@ -655,7 +661,7 @@ def test_a_move_while_parked_closes_the_question() -> None:
 
 
 def test_a_new_watch_is_the_same_question() -> None:
-    """P4, D2: Parked again with another digest: same question, so that nobody is told twice."""
+    """D2, case P4: Parked again with another digest: same question, so that nobody is told twice."""
     life = Life.parked(watch=push(1))
     (parked,) = life.rewatch(push(2))
     assert isinstance(parked, Parked)
@@ -666,7 +672,9 @@ def test_a_new_watch_is_the_same_question() -> None:
 
 
 def test_a_refused_registration() -> None:
-    """D2, P9: PushRevoked (refused) turns the watch into its fallback; the question stays open."""
+    """D2, case P9: PushRevoked (refused) turns the watch into its fallback; the question stays
+    open.
+    """
     life = Life.parked(watch=push())
     (revoked,) = life.revoke("refused", detail="-32003")
     assert isinstance(revoked, PushRevoked)

@@ -179,7 +179,9 @@ def test_a_success_says_what_came_of_it() -> None:
 
 
 def test_data_and_files_are_told() -> None:
-    """Q6, R6: data as compact JSON, a file by its name, media type and URL, never its bytes."""
+    """D12, case Q6, case R6: data as compact JSON, a file by its name, media type and URL, never
+    its bytes.
+    """
     note = ended(
         "COMPLETED",
         artifacts=(
@@ -317,7 +319,7 @@ ATTACKS = [
 
 @pytest.mark.parametrize("words", ATTACKS, ids=ascii)
 def test_the_block_cannot_be_left(words: str) -> None:
-    """E6, C10: whatever the spelling, no tag is left in the agent's words."""
+    """E6, case C10: whatever the spelling, no tag is left in the agent's words."""
     inside = neutralised(words)
     folded = unicodedata.normalize("NFKC", inside)
     assert not set("<>") & set(folded)
@@ -357,7 +359,7 @@ def test_one_line() -> None:
 
 
 def test_text_parts_are_not_listed_as_others() -> None:
-    """R3: the text is told once."""
+    """D12, case R3: the text is told once."""
     note = ended("COMPLETED", artifacts=(artifact("a1", text("12"), data(12)),))
     assert (note.text, note.others) == ("12", "")
 

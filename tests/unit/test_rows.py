@@ -213,7 +213,7 @@ def test_a_part_shows_what_it_carries(part: Part, shown: dict[str, object]) -> N
 
 
 def test_metadata_is_shown_where_there_is_any() -> None:
-    """R7: merged metadata of an artifact, and of a part, is not lost."""
+    """D12, case R7: merged metadata of an artifact, and of a part, is not lost."""
     life = Life.linked()
     made = artifact("a1", text("x", metadata={"page": 2}), metadata={"kind": "list"})
     life.get(task("COMPLETED", artifacts=(made,)))
@@ -223,7 +223,7 @@ def test_metadata_is_shown_where_there_is_any() -> None:
 
 
 def test_the_values_come_out_as_they_went_in() -> None:
-    """R9: whole numbers stay whole, and so do big ones, booleans and null."""
+    """D12, case R9: whole numbers stay whole, and so do big ones, booleans and null."""
     value = {"revision": 1, "ratio": 0.5, "b": True, "n": None, "big": 9007199254740991}
     life = Life.linked()
     life.get(task("COMPLETED", artifacts=(artifact("a1", data(value)),)))

@@ -32,11 +32,11 @@ def _named() -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("rule", sorted(_rules(), key=lambda id_: (id_[0], int(id_[1:]))))
 def test_every_rule_has_a_test(rule: str) -> None:
-    """H1: a promise that no test names is not kept for long."""
+    """Rules: a promise that no test names is not kept for long."""
     assert _named()[rule], f"no test's docstring begins with {rule}"
 
 
 def test_no_test_names_a_rule_that_there_is_not() -> None:
-    """H1: a docstring that begins with an id names a rule of the list."""
+    """Rules: a docstring that begins with an id names a rule of the list."""
     unknown = {rule: sorted(where) for rule, where in _named().items() if rule not in _rules()}
     assert not unknown
