@@ -4,8 +4,9 @@ Pure, and asked twice: by `decide` before it records, and by the stand-in to kno
 has to judge.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET
@@ -168,12 +169,35 @@ def _same_question(
 ) -> Verdict:
     """Parked and heard parked: the question heard again, or another one (E2)."""
     words, _ = question_of(sub_task, report, artifacts)
-    if not words or words == sub_task.asked:
+    has_same_words = words in ("", sub_task.asked)
+    if has_same_words and _has_same_parts(sub_task, report):
         return Verdict.SAME
     if age == "level":
         # The words of a question may come after its state (case Q11).
-        return Verdict.SAME if sub_task.asked else Verdict.CHANGE
+        known = _not_text(sub_task.asked_parts) if has_same_words else sub_task.asked
+        return Verdict.SAME if known else Verdict.CHANGE
     return Verdict.CHANGE if is_sure else Verdict.DOUBT
+
+
+def _has_same_parts(sub_task: SubTask, report: RemoteReport) -> bool:
+    """True when what a message carries besides its words is what the latest question had (E2).
+
+    A report that brings nothing of it says nothing about it: GetTask may lack what the stream had
+    (D16). What was too large to be kept cannot be told from anything else.
+    """
+    heard, known = _not_text(report.parts), _not_text(sub_task.asked_parts)
+    if not heard or heard == known:
+        return True
+    return not known and "question.too_large" in sub_task.anomalies
+
+
+def _not_text(parts: Iterable[Part]) -> list[tuple[Any, ...]]:
+    """What the parts carry besides text. How it is named, and what is noted on it, may change."""
+    return [
+        (part.data, part.raw, part.url)
+        for part in parts
+        if part.text is UNSET and not part.is_empty
+    ]
 
 
 def _may_be_answered(
@@ -184,7 +208,7 @@ def _may_be_answered(
     A newer time proves nothing: some agents stamp each answer with the present.
     """
     words, _ = question_of(sub_task, report, artifacts)
-    is_same = not words or words == sub_task.asked
+    is_same = words in ("", sub_task.asked) and _has_same_parts(sub_task, report)
     if age == "level" and is_same:
         # Some agents give the message of one and the same status another id each time.
         return True
