@@ -1,4 +1,4 @@
-"""The one place that wires the parts together: `Harness`, the facade (DESIGN.md).
+"""The one place that wires the parts together: `Harness`, the facade.
 
 It checks what a caller hands in, builds a command, hands it to the journal and wakes the stand-in.
 Order of wiring: settings, store with its projections, registry, supervisor with recovery, faces;

@@ -1,7 +1,7 @@
 """CPU per event of one stream at the client: a2a-sdk over locum's wire, against the plain client.
 
 Both read the same bytes from one server in another process, through the same pool of connections;
-runs take turns, and the medians of their ratios count (PERF.md: the wire, target 1.25x).
+runs take turns, and the medians of their ratios count (target: 1.25x).
 
     python benchmarks/wire.py [--events 2000] [--rounds 9]
 """

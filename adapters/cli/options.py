@@ -52,7 +52,7 @@ server_option = click.option(
 
 
 def actor_name() -> str:
-    """Who is at the keyboard: the user's name (API.md)."""
+    """Who is at the keyboard: the user's name (H1)."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):

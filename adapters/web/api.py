@@ -1,4 +1,4 @@
-"""The HTTP API under `/v1` (API.md). Each route parses a request, calls the harness, and answers.
+"""The HTTP API under `/v1`. Each route parses a request, calls the harness, and answers.
 
 Nothing is decided here. The table at the end is the API at a glance.
 """

@@ -1,7 +1,7 @@
 """Errors as the door tells them: RFC 9457 problem documents with `code` (J2). Raises nothing.
 
 `title` is the sentence that says what to do, `detail` the error's mapping for programs, so that a
-client finds `problem["code"]` and `problem["detail"]["valid"]` as API.md promises (docs/adr/0040).
+client finds `problem["code"]` and `problem["detail"]["valid"]` as promised (docs/adr/0040).
 What is not an error of ours becomes a bare 500: no stack trace, no text of it, ever leaves.
 """
 

@@ -1,4 +1,4 @@
-"""What the schema at `/schema` says besides the routes. Litestar makes it from them (API.md)."""
+"""What the schema at `/schema` says besides the routes. Litestar makes it from them."""
 
 from collections.abc import Mapping
 from importlib.metadata import version

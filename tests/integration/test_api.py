@@ -1,4 +1,4 @@
-"""The HTTP API as API.md has it, over real HTTP, with a real agent behind it."""
+"""The HTTP API, each route and refusal, over real HTTP, with a real agent behind it."""
 
 import asyncio
 import base64

@@ -54,7 +54,7 @@ CASES: list[tuple[LocumError, int]] = [
 
 @pytest.mark.parametrize("error,status", CASES, ids=lambda value: getattr(value, "code", value))
 def test_each_error_has_its_status(error: LocumError, status: int) -> None:
-    """J2: each error is answered with the status that API.md gives it."""
+    """J2: each error is answered with its status."""
     assert status_of(error) == status
 
 
@@ -69,7 +69,7 @@ def test_no_error_is_without_a_status() -> None:
 
 
 def test_the_document_says_what_to_do_and_keeps_the_detail() -> None:
-    """J2: `title` is the sentence, `detail.valid` is where API.md promises it."""
+    """J2: `title` is the sentence, `detail.valid` is where programs look for it (docs/adr/0040)."""
     problem, headers = problem_for(AgentUnknownError("x", ["a", "b"]))
     assert msgspec.to_builtins(problem) == {
         "type": "about:blank",

@@ -1,4 +1,4 @@
-"""The names that API.md fixes, and what is loaded for the sake of one of them."""
+"""The names that others import, which stay where they are, and what is loaded for the sake of one of them."""
 
 import json
 import os

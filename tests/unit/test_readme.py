@@ -215,6 +215,20 @@ def test_every_link_leads_somewhere() -> None:
     assert (ROOT / ".ci" / "run").exists()
 
 
+def test_every_page_that_is_cited_is_there() -> None:
+    """README: a page that a text of this repository cites by its name can be read in it."""
+    folders = ("core", "projections", "adapters", "tests", "benchmarks", "docs")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*.*")]
+    missing = set()
+    for path in [ROOT / "README.md", ROOT / "pyproject.toml", ROOT / "Makefile", *files]:
+        is_ours = "node_modules" not in path.parts
+        if is_ours and (path.suffix in (".py", ".md", ".toml") or path.name == "Makefile"):
+            for page in re.findall(r"[\w./-]+\.md\b", path.read_text(encoding="utf-8")):
+                if not any((base / page).exists() for base in (ROOT, ROOT / "docs", path.parent)):
+                    missing.add(f"{path.relative_to(ROOT)}: {page}")
+    assert not missing
+
+
 def test_what_a_machine_needs() -> None:
     """README: the Python that it asks for is the one that the package asks for."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

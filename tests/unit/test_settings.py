@@ -1,4 +1,4 @@
-"""Settings: the keys and defaults of API.md, from TOML and from the environment."""
+"""Settings: the keys and defaults of README.md, from TOML and from the environment."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from .configured import AGENT, agent
 
 
 def test_defaults_are_those_of_the_api() -> None:
-    """API: without a file every key has the default that API.md states."""
+    """README: without a file every key has its default."""
     settings = Settings.from_mapping({"agents": [AGENT]})
     assert (settings.server.host, settings.server.port) == ("127.0.0.1", 8420)
     assert settings.server.base_url == ""
@@ -58,7 +58,7 @@ def test_limits_of_the_rules_are_keys_with_the_rules_defaults() -> None:
 
 
 def test_a_file_with_every_key_is_read(tmp_path: Path) -> None:
-    """API: the TOML of API.md is read, every key of it."""
+    """README: a TOML with every key is read."""
     file = tmp_path / "locum.toml"
     file.write_text(
         """

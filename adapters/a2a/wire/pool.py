@@ -1,6 +1,6 @@
 """The connections to an agent: aiohttp's pool as an httpx transport. Knows HTTP, and no A2A.
 
-aiohttp's pool stays fast with thousands of connections (PERF.md). Its errors are mapped here with
+aiohttp's pool stays fast with thousands of connections. Its errors are mapped here with
 one question in mind, since work must never be sent twice (C7): can the request have reached the
 agent? `httpx.ConnectError`, `ConnectTimeout` and `UnsupportedProtocol` mean that it surely has not;
 every other error means that it may have.
