@@ -624,7 +624,7 @@ async def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 
 
 async def test_a_store_that_has_to_be_there(url: str, path: Path) -> None:
-    """H5: a reader makes no store."""
+    """I4: a reader makes no store."""
     with pytest.raises(StoreError) as refused:
         async with Journal.open(url, create=False):
             pass
@@ -779,7 +779,7 @@ async def test_readers_and_the_writer_do_not_meet_in_memory() -> None:
 
 
 async def test_the_log_can_be_paged(journal: Journal) -> None:
-    """H5: all stored events in the order they were recorded, with what lies beside them."""
+    """H1: all stored events in the order they were recorded, with what lies beside them."""
     for number in range(5):
         await journal.handle(brief(f"s{number}"))
     first = await journal.page(0, 3)

@@ -38,13 +38,13 @@ def faults_in(stored: list[bytes]) -> list[tuple[int, str]]:
 
 @pytest.mark.parametrize("path", WHOLE, ids=lambda path: path.stem)
 def test_history_holds(path: Path) -> None:
-    """H3, H5: the chain holds, and the machine of today allows each step."""
+    """H3, I5: the chain holds, and the machine of today allows each step."""
     assert faults_in(stored_in(path)) == []
 
 
 @pytest.mark.parametrize("path", WHOLE, ids=lambda path: path.stem)
 def test_history_replays(path: Path, snapshot: SnapshotAssertion) -> None:
-    """H4, H5, I5: the sub-task that it makes, and what would have been next after each event."""
+    """H4, I5: the sub-task that it makes, and what would have been next after each event."""
     events = tuple(map(decode, stored_in(path)))
     steps: list[tuple[str, Any, Any]] = []
     for version in range(1, len(events) + 1):

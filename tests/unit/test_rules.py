@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FIRST = re.compile(r"^([A-K]\d{1,2})\b")
+HEAD = re.compile(r"^(?:(?:case )?[A-Z]\d{1,2}(?:, |:))+")
+"""What a docstring begins with: ids of rules and of cases, up to the colon."""
+RULE = re.compile(r"(?<!case )\b[A-K]\d{1,2}\b")
+NOT_BUILT = {"H5"}
+"""Rules that nothing keeps yet. One that gets a test has to leave this set and the page's sentence."""
 
 
 def _rules() -> set[str]:
@@ -19,21 +23,32 @@ def _rules() -> set[str]:
 
 @cache
 def _named() -> dict[str, set[str]]:
-    """The rule id that each test's docstring begins with, and where it stands."""
+    """The rules that the tests' docstrings begin with, and where they stand."""
     named: dict[str, set[str]] = defaultdict(set)
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                first = FIRST.match(ast.get_docstring(node) or "")
-                if first and node.name.lower().startswith("test"):
-                    named[first.group(1)].add(f"{path.relative_to(ROOT)}:{node.lineno}")
+                head = HEAD.match(ast.get_docstring(node) or "")
+                if head and node.name.lower().startswith("test"):
+                    for rule in RULE.findall(head.group()):
+                        named[rule].add(f"{path.relative_to(ROOT)}:{node.lineno}")
     return named
 
 
-@pytest.mark.parametrize("rule", sorted(_rules(), key=lambda id_: (id_[0], int(id_[1:]))))
+@pytest.mark.parametrize(
+    "rule", sorted(_rules() - NOT_BUILT, key=lambda id_: (id_[0], int(id_[1:])))
+)
 def test_every_rule_has_a_test(rule: str) -> None:
     """Rules: a promise that no test names is not kept for long."""
     assert _named()[rule], f"no test's docstring begins with {rule}"
+
+
+def test_what_is_not_built_is_said_and_has_no_test() -> None:
+    """Rules: a rule without a test is one that the page says is not built yet, and is one there."""
+    page = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+    (said,) = re.findall(r"^Not built yet: (.*)$", page, re.MULTILINE)
+    assert _rules() & set(re.findall(r"\b[A-K]\d{1,2}\b", said)) >= NOT_BUILT
+    assert NOT_BUILT.isdisjoint(_named())
 
 
 def test_no_test_names_a_rule_that_there_is_not() -> None:

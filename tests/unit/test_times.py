@@ -27,7 +27,7 @@ def test_any_zone_becomes_utc() -> None:
 
 
 def test_lower_case_is_rfc_3339_too() -> None:
-    """H4: RFC 3339 section 5.6 allows `t` and `z`."""
+    """H1: RFC 3339 section 5.6 allows `t` and `z`."""
     assert parse_time("2026-01-31t12:00:00z") == parse_time("2026-01-31T12:00:00Z")
 
 
@@ -43,7 +43,7 @@ def test_lower_case_is_rfc_3339_too() -> None:
     ],
 )
 def test_what_is_no_time(text: str) -> None:
-    """H4: what is no time, names no zone or is out of range is a ValueError, nothing else."""
+    """H1: what is no time, names no zone or is out of range is a ValueError, nothing else."""
     with pytest.raises(ValueError, match=r".+"):
         parse_time(text)
 
