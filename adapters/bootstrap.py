@@ -65,7 +65,7 @@ class Harness:
         self.is_open = False
         """True from entering the harness until leaving it."""
         self.ready = False
-        """True once the store is open and recovery has run."""
+        """True once the store is open, all open sub-tasks are known and taking them up has begun."""
         self._executor = executor
         self._clock = clock
         self._random = random or Random()  # noqa: S311 - jitter, not secrets

@@ -34,7 +34,7 @@ class HarnessPort(Protocol):
 
     @property
     def ready(self) -> bool:
-        """True once the store is open and recovery has run."""
+        """True once the store is open, all open sub-tasks are known and taking them up has begun."""
 
     @property
     def self_routes(self) -> ASGIApp | None:

@@ -23,10 +23,10 @@ class Probes:
         return Status()
 
     async def readyz(self) -> Status:
-        """The store is open and recovery has run; 503 before that."""
+        """The store is open, what was open is known and being taken up; 503 before that."""
         if not self._harness.ready:
             raise ServerError(
-                "locum is not ready: the store is not open, or recovery has not run yet.",
+                "locum is not ready: the store is not open, or its open sub-tasks are not known yet.",
                 code="server.not_ready",
             )
         return Status()
