@@ -7,6 +7,7 @@ same one.
 import asyncio
 import logging
 
+import msgspec
 from a2a.types.a2a_pb2 import Message
 
 from locum.core.commands import Fail, RefuseReply
@@ -33,6 +34,8 @@ HISTORY = 100
 """How many messages of a task's history are asked for when a reply is looked for."""
 LOOKS = 4
 """How often a reply is looked for on an agent that refuses to be asked."""
+REFUSED = "reply.refused"
+"""The oddity of an event that came although the reply before it was refused."""
 
 
 async def deliver_brief(desk: Desk, *, look_first: bool) -> None:
@@ -305,14 +308,22 @@ async def _is_elsewhere(
 
 
 async def _refused(desk: Desk, sub_task: SubTask, error: RemoteCallError) -> None:
-    """The agent refused the reply: because the task went on meanwhile, or this very reply."""
+    """The agent refused the reply: because the task went on meanwhile, or this very reply.
+
+    One that went on, to work or to another question, no longer waits for it: the question that it
+    answered is not opened again.
+    """
     pending = sub_task.reply
     assert pending is not None, "only a pending reply can be refused"
     said = await desk.ask()
     if said is not None:
         state = heard_state(sub_task, said)
-        if state is not None and not state.is_parked:
-            await desk.judge(said, "recheck")
+        is_news = weigh(sub_task, said, "get", desk.artifacts.whole) is Verdict.CHANGE
+        if is_news or (state is not None and not state.is_parked):
+            logger.info("sub-task %s: its reply was refused: %s", desk.id, _words(error))
+            desk.notice((REFUSED,))  # also for the next event, when this is none
+            told = (*said.anomalies, REFUSED)
+            await desk.judge(msgspec.structs.replace(said, anomalies=told), "recheck")
             desk.mark_delivered(pending.message_id)
             return
     await desk.record(

@@ -108,5 +108,7 @@ OTHERS: Final[dict[str, str]] = {
     "context.changed": "An update named another contextId; the first one stays.",
     "push.bare": "A push was a bare object, as A2A 0.3 sent it; it rang all the same.",
     "question.too_large": "A question was too large to be kept whole; it was cut.",
+    "reply.refused": "The agent refused a reply, but had gone on by itself meanwhile.",
 }
-"""What else may stand among an event's anomalies: the core and the push route name these."""
+"""What else may stand among an event's anomalies: the core, the stand-in and the push route name
+these."""
