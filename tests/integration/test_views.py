@@ -474,7 +474,7 @@ async def test_what_is_no_cursor(url: str, after: int, limit: int) -> None:
 
 @pytest.mark.parametrize("word", ["\ud800", 2**63, b"s0"], ids=["surrogate", "number", "bytes"])
 async def test_ids_that_no_text_can_be(url: str, word: str) -> None:
-    """C1: nothing is there of what cannot be an id, as of any other that was never recorded."""
+    """I4: nothing is there of what cannot be an id, as of any other that was never recorded."""
     async with Journal.open(url) as journal:
         await live(journal, 1)
         assert await journal.views.row(word) is None
