@@ -249,24 +249,51 @@ async def test_a_slow_body_is_refused() -> None:
         assert b"request.too_slow" in answer
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        b"x-long: " + b"a" * 20_000,
-        b"\r\n".join(b"x-%d: a" % number for number in range(300)),
-        b"\r\n".join(b"x-%d: %s" % (number, b"a" * 9_000) for number in range(8)),
-        b"x-endless: " + b"a" * 100_000 + b"\0" * 0,
-    ],
-    ids=["line", "count", "sum", "endless"],
-)
-async def test_heads_are_limited(more: bytes) -> None:
+LONG_HEADERS = {
+    "line": b"x-long: " + b"a" * 20_000,
+    "count": b"\r\n".join(b"x-%d: a" % number for number in range(300)),
+    "sum": b"\r\n".join(b"x-%d: %s" % (number, b"a" * 9_000) for number in range(8)),
+}
+
+
+@pytest.mark.parametrize("kind", [*LONG_HEADERS, "endless"])
+async def test_heads_are_limited(kind: str) -> None:
     """J3: a head that is too long is 431, a problem document like every refusal."""
     async with front() as face:
-        head = b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n" + more
-        ends = b"" if more.startswith(b"x-endless") else b"\r\n\r\n"
-        answer = await raw_answer(face.url, head + ends)
+        head = b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n"
+        endless = b"x-endless: " + b"a" * 100_000
+        more = endless if kind == "endless" else LONG_HEADERS[kind] + b"\r\n\r\n"
+        answer = await raw_answer(face.url, head + more)
         assert answer.startswith(b"HTTP/1.1 431 ")
         assert json.loads(answer.partition(b"\r\n\r\n")[2])["code"] == "request.head_too_large"
+
+
+@pytest.mark.parametrize("kind", LONG_HEADERS)
+async def test_trailers_are_limited(kind: str) -> None:
+    """J3: trailers are headers after the body, with the same limits and the same refusal."""
+    async with front() as face:
+        head = (
+            b"POST /v1/parents/p/sub-tasks HTTP/1.1\r\nhost: 127.0.0.1\r\n"
+            b"transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n"
+        )
+        answer = await raw_answer(face.url, head + LONG_HEADERS[kind] + b"\r\n\r\n")
+        assert answer.startswith(b"HTTP/1.1 431 ")
+        problem = json.loads(answer.partition(b"\r\n\r\n")[2])
+        assert problem["code"] == "request.head_too_large"
+        assert problem["title"].startswith("The trailers are larger than")
+
+
+@pytest.mark.parametrize("begun", [b"GET / HTTP/1.1\r\nhost:", b"\r\n"])
+@pytest.mark.parametrize("before", [b"", b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n"])
+async def test_a_slow_head_is_cut_off(
+    before: bytes, begun: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """J3: a head that does not get ready ends the connection, the first one and a later one."""
+    monkeypatch.setattr("locum.adapters.web.guarded_http._HEAD_TIMEOUT", 0.1)
+    async with front() as face:
+        answer = await raw_answer(face.url, before + begun)
+        assert answer.endswith(b'{"status":"ok"}' if before else b"")
+        assert answer.count(b"HTTP/1.1 ") == bool(before)
 
 
 async def test_what_is_no_http() -> None:
