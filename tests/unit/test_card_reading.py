@@ -31,6 +31,7 @@ from .cards import card, interface
         ('{"a":' * 100_000, "no JSON"),
         ('{"skills": [{"security": 5}]}', "structure"),
         ('{"name": "\\ud800"}', "read"),
+        (f'{{"capabilities": {{"extensions": [{{"params": {{"x": 1{"0" * 400}}}}}]}}}}', "number"),
     ],
 )
 def test_no_valid_card(body: str, said: str) -> None:

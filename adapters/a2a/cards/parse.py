@@ -34,6 +34,9 @@ def parse_card(body: bytes | str) -> AgentCard:
         card = parse_agent_card(data | _in_form(data))
     except ProtoJsonError as error:
         raise _invalid(f"a field cannot be read ({one_line(str(error), 200)})") from error
+    except OverflowError as error:
+        # JSON's whole numbers are Python's, but those of a Struct are doubles.
+        raise _invalid("a whole number in it is too large") from error
     except (TypeError, AttributeError, ValueError, KeyError, RecursionError) as error:
         # What a2a-sdk's reader trips over in a card of strange shape.
         raise _invalid(f"its shape cannot be read ({type(error).__name__})") from error
