@@ -260,12 +260,11 @@ async def test_a_security_scheme_without_a_credential() -> None:
     await accept(one, auth=auth, environ={"T": "t"})
 
 
-async def test_a_security_requirement_in_the_old_form_is_one() -> None:
-    """A3: a requirement written as in OpenAPI is not read as none."""
-    one = card(
-        securitySchemes={"corp": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}},
-        securityRequirements=[{"corp": []}],
-    )
+@pytest.mark.parametrize("field", ["securityRequirements", "security_requirements"])
+async def test_a_security_requirement_in_the_old_form_is_one(field: str) -> None:
+    """A3: a requirement written as in OpenAPI is not read as none, by either name of the field."""
+    schemes = {"corp": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}}
+    one = card(securitySchemes=schemes, **{field: [{"corp": []}]})
     assert (await refusal(one)).code == "card.unsupported"
 
 

@@ -15,6 +15,8 @@ __all__ = ["parse_card"]
 
 _INTERFACES = ("supportedInterfaces", "supported_interfaces", "url")
 """Any of these says where the agent is; `url` is A2A 0.3's, which gets a refusal of its own."""
+_REQUIREMENTS = ("securityRequirements", "security_requirements")
+"""Protobuf's JSON has two names for a field."""
 
 
 def parse_card(body: bytes | str) -> AgentCard:
@@ -54,16 +56,17 @@ def _in_form(data: dict[str, Any]) -> dict[str, Any]:
 
     Unknown fields are ignored, so that such a requirement would be read as none at all.
     """
-    requirements = data.get("securityRequirements")
-    if not isinstance(requirements, list):
-        return {}
-    formed = [
-        {"schemes": {name: {"list": scopes} for name, scopes in requirement.items()}}
-        if isinstance(requirement, dict) and requirement and "schemes" not in requirement
-        else requirement
-        for requirement in requirements
-    ]
-    return {"securityRequirements": formed}
+    formed: dict[str, Any] = {}
+    for name in _REQUIREMENTS:
+        requirements = data.get(name)
+        if isinstance(requirements, list):
+            formed[name] = [
+                {"schemes": {scheme: {"list": scopes} for scheme, scopes in requirement.items()}}
+                if isinstance(requirement, dict) and requirement and "schemes" not in requirement
+                else requirement
+                for requirement in requirements
+            ]
+    return formed
 
 
 def _invalid(why: str) -> CardError:
