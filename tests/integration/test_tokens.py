@@ -166,6 +166,16 @@ async def test_a_token_is_renewed_before_it_runs_out(issuer: RawAgent) -> None:
     assert (await source.token()).reveal() == "two"
 
 
+async def test_a_life_that_is_no_float(agent: RawAgent, issuer: RawAgent) -> None:
+    """A6: an `expires_in` too large for a float is a token without an end, and no failure."""
+    issuer.on("/token", token("one", expires_in=10**400))
+    async with http_for(agent.url, auth=oauth2(issuer)) as http:
+        await http.get(f"{agent.url}/x")
+        await http.get(f"{agent.url}/x")
+    assert bearers(agent) == ["Bearer one"] * 2
+    assert len(issuer.calls("/token")) == 1
+
+
 async def test_an_endpoint_that_takes_the_secret_in_the_form(
     agent: RawAgent, issuer: RawAgent
 ) -> None:

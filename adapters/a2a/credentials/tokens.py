@@ -300,7 +300,7 @@ def _seconds(value: Any) -> float:
     """`expires_in`, also as a text; a token without one is kept until it is refused."""
     try:
         seconds = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return float("inf")
     return seconds if seconds > 0 else 0.0
 
