@@ -4,6 +4,8 @@ Both the card and the calls go through it, so that what holds for one holds for 
 """
 
 import ssl
+from collections.abc import Mapping
+from urllib.parse import unquote_plus, urlencode
 
 import httpx
 from a2a.utils.constants import PROTOCOL_VERSION_1_0, VERSION_HEADER
@@ -71,7 +73,7 @@ class _QueryKeys(httpx.AsyncBaseTransport):
             secrets = {name: secret.reveal() for name, secret in keys.items()}
             request = httpx.Request(
                 request.method,
-                request.url.copy_merge_params(secrets),
+                _with_keys(request.url, secrets),
                 headers=request.headers,
                 stream=request.stream,
                 extensions=request.extensions,
@@ -80,3 +82,13 @@ class _QueryKeys(httpx.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+def _with_keys(url: httpx.URL, keys: Mapping[str, str]) -> httpx.URL:
+    """The URL with these keys behind its own query, of which the rest stays as it is written (A5).
+
+    httpx would write the whole query anew: `%20` as `+`, `?flag` as `?flag=`.
+    """
+    own = url.query.decode("ascii").split("&") if url.query else []
+    kept = [pair for pair in own if unquote_plus(pair.partition("=")[0]) not in keys]
+    return url.copy_with(query="&".join([*kept, urlencode(keys)]).encode("ascii"))

@@ -39,6 +39,26 @@ async def test_a_query_key_arrives_and_is_not_logged(
         assert "k3y" not in text
 
 
+@pytest.mark.parametrize(
+    "written, sent",
+    [
+        ("?a=b%20c", "?a=b%20c&key=k3y+v%26lue"),
+        ("?a=b/c+d&&flag", "?a=b/c+d&&flag&key=k3y+v%26lue"),
+        ("?key=other&a&%6Bey=x", "?a&key=k3y+v%26lue"),
+        ("?", "?key=k3y+v%26lue"),
+        ("", "?key=k3y+v%26lue"),
+    ],
+)
+async def test_a_query_key_leaves_the_query_as_it_is_written(
+    agent: RawAgent, written: str, sent: str
+) -> None:
+    """A5: the URL is taken verbatim, though a key is added to its query; there is one such key."""
+    auth = {"type": "api_key", "name": "key", "in": "query", "value_env": "KEY"}
+    async with http_for(agent.url, auth=auth) as http:
+        await http.get(f"{agent.url}/x{written}")
+    assert [seen.target for seen in agent.calls("/x")] == [f"/x{sent}"]
+
+
 async def test_no_credential_and_no_request_where_a_redirect_leads(agent: RawAgent) -> None:
     """A6: redirects are never followed; the refusal names the target."""
     async with RawAgent() as elsewhere:
