@@ -70,7 +70,7 @@ async def _do(desk: Desk, action: Action) -> None:
         case AwaitPush():
             await look(desk)
         case RegisterPush():
-            await register_push(desk, action)
+            await _answering(desk, action, register_push(desk, action))
         case DeletePush():
             await delete_push(desk, action)
         case CancelRemote():
@@ -117,18 +117,17 @@ async def _is_wanted(desk: Desk, action: Action) -> bool:
 
 
 async def _answering(
-    desk: Desk, action: SendReply | Follow | Poll, work: Coroutine[Any, Any, None]
+    desk: Desk, action: SendReply | RegisterPush | Follow | Poll, work: Coroutine[Any, Any, None]
 ) -> None:
     """Do the work, and answer whoever rings meanwhile; the work goes on beside it (D3)."""
     is_reply = isinstance(action, SendReply)
-    wanted = SendReply if is_reply else Follow | Poll
     async with _running(work) as task:
         while not task.done():
             async with _running(desk.doorbell.wait()) as bell:
                 await asyncio.wait({task, bell}, return_when=asyncio.FIRST_COMPLETED)
             if desk.doorbell.is_set():
                 await look(desk, only_ends=is_reply)
-                if not isinstance(_next(desk, await desk.load()), wanted):
+                if not await _is_wanted(desk, action):
                     return
         task.result()
 
