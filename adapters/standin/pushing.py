@@ -4,7 +4,10 @@ The token's digest was recorded before this module gives the token to anybody.
 """
 
 import asyncio
+import hashlib
 import logging
+import re
+from collections.abc import Set as AbstractSet
 from typing import Literal
 
 from locum.core.commands import RevokePush, Rewatch
@@ -22,6 +25,13 @@ __all__ = ["delete_push", "register_push"]
 logger = logging.getLogger("locum.standin")
 
 Outcome = Literal["deleted", "gone", "failed", "refused"]
+
+SWEEPS = 4
+"""How often a config is looked for once more whose creation was broken off, at growing pauses."""
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{43,}")
+_TOKEN_LENGTH = 43
+"""Of `secrets.token_urlsafe(32)`, which mints them."""
+_CUT_WORD = re.compile(r"[A-Za-z0-9_-]{8,}…$")
 
 
 async def register_push(desk: Desk, action: RegisterPush) -> None:
@@ -51,7 +61,7 @@ async def register_push(desk: Desk, action: RegisterPush) -> None:
     except RemoteCallError as error:
         if error.kind == "in_doubt" or await _has_given_another(desk, action.token_digest):
             await _delete(desk, action.config_id, sub_task.remote_task_id)
-        await _refuse(desk, action.config_id, f"{error.code}: {error.message}")
+        await _refuse(desk, action.config_id, await _said(desk, error))
         return
     desk.mark_registered(action.token_digest)
     await look(desk)
@@ -98,14 +108,21 @@ async def _is_kept(desk: Desk, client: AgentClient, action: RegisterPush) -> boo
 
 async def _has_given_another(desk: Desk, token_digest: str) -> bool:
     """True when the agent may have a config with an earlier token than this."""
+    return bool(await _digests(desk) - {token_digest})
+
+
+async def _digests(desk: Desk) -> frozenset[str]:
+    """The digests of all tokens that the agent may have been given."""
     events = await desk.office.journal.events(desk.id)
     watches = (event.watch for event in events if isinstance(event, Parked))
-    return any(watch.token_digest not in (None, token_digest) for watch in watches)
+    return frozenset(watch.token_digest for watch in watches if watch.token_digest)
 
 
 async def delete_push(desk: Desk, action: DeletePush) -> None:
     """Delete the push config and record how that went (F1)."""
     outcome, detail = await _delete(desk, action.config_id, action.remote_task_id)
+    if await _sweep(desk, action.remote_task_id):
+        outcome, detail = "deleted", ""
     await desk.record(
         RevokePush(
             sub_task_id=desk.id,
@@ -139,6 +156,23 @@ async def _delete(desk: Desk, config_id: str, remote_task_id: str) -> tuple[Outc
     return outcome, detail
 
 
+async def _sweep(desk: Desk, remote_task_id: str) -> bool:
+    """Delete what an agent stores late: its creation was broken off by the end. True if it did so.
+
+    A token that is still here was never surely taken: the agent may be about to keep it.
+    """
+    sub_task = await desk.load()
+    is_over = sub_task.is_resolved and remote_task_id == sub_task.remote_task_id
+    if not is_over or not any(map(desk.token_for, await _digests(desk))):
+        return False
+    pause = desk.retry_pause()
+    for _ in range(SWEEPS):
+        await asyncio.sleep(pause.step())
+        if await _delete_ours(desk, remote_task_id, sub_task.participant_id):
+            return True
+    return False
+
+
 async def _try_delete(
     desk: Desk, config_id: str, remote_task_id: str, participant_id: str, pause: Pause
 ) -> tuple[Outcome, str, bool]:
@@ -151,8 +185,8 @@ async def _try_delete(
     except RemoteCallError as error:
         pause.at_least(error.retry_after)
         is_gone = error.code == "remote.not_found"
-        detail = f"{error.code}: {error.message}"
-        return "gone" if is_gone else "failed", detail, error.kind == "refused"
+        said = await _said(desk, error)
+        return "gone" if is_gone else "failed", said, error.kind == "refused"
     return "deleted", "", True
 
 
@@ -184,6 +218,24 @@ async def _refuse(desk: Desk, config_id: str, detail: str) -> None:
             detail=detail,
         )
     )
+
+
+async def _said(desk: Desk, error: RemoteCallError) -> str:
+    """The error in words, without the token that an agent quotes with its config (D2).
+
+    Only digests are known here, so whatever looks like a token is compared with them; a word that
+    was cut short, and may be the beginning of one, is left out.
+    """
+    return f"{error.code}: {_masked(error.message, await _digests(desk))}"
+
+
+def _masked(text: str, digests: AbstractSet[str]) -> str:
+    for word in _TOKEN.findall(text):
+        for start in range(len(word) - _TOKEN_LENGTH + 1):
+            token = word[start : start + _TOKEN_LENGTH]
+            if hashlib.sha256(token.encode()).hexdigest() in digests:
+                text = text.replace(token, "****")
+    return _CUT_WORD.sub("…", text)
 
 
 def _url(desk: Desk) -> str:
