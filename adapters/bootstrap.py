@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from locum.core.errors import SubTasksUnresolvedError
+from locum.core.errors import ServerError, SubTasksUnresolvedError
 from locum.core.events import Event
 from locum.core.lifecycle import A2AState
 from locum.core.report import Part
@@ -75,6 +75,16 @@ class Harness:
         self._lookout: Lookout
         self._registry: Registry
         self._supervisor: Supervisor
+
+    if not TYPE_CHECKING:  # A checker would take any name for an attribute.
+
+        def __getattr__(self, name: str) -> Any:
+            if name in ("_journal", "_lookout", "_registry", "_supervisor"):
+                raise ServerError(
+                    "The harness is not open yet: use it inside `async with Harness(settings) as …:`.",
+                    code="server.not_open",
+                )
+            raise AttributeError(f"a Harness has no attribute {name!r}")
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
