@@ -173,7 +173,8 @@ def evolve(sub_task: SubTask | None, event: Event) -> SubTask:
         version=event.version,
         head=event.hash,
         updated_at=event.at,
-        cause=event.cause,
+        # Deleting a push config is no cause of how it stands.
+        cause=sub_task.cause if isinstance(event, PushRevoked) else event.cause,
         anomalies=anomalies,
         **changes,
     )

@@ -98,7 +98,9 @@ def row_after(row: SubTaskRow | None, event: Event) -> SubTaskRow:
     changes = _CHANGES[type(event)](row, event)
     changes["version"] = event.version
     changes["updated_at"] = event.at
-    changes["cause"] = event.cause
+    if not isinstance(event, PushRevoked):
+        # Deleting a push config is no cause of how it stands.
+        changes["cause"] = event.cause
     if event.anomalies:
         fresh = (kind for kind in event.anomalies if kind not in row.anomalies)
         changes["anomalies"] = (*row.anomalies, *fresh)
