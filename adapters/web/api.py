@@ -107,8 +107,9 @@ class Api:
             until = self._harness.linked if wait == "linked" else self._harness.settled
             # It is recorded, so the answer is its row, however the waiting went.
             with suppress(TimeoutError, ServerError):
+                await until(row.id, timeout=wait_timeout)
+            with suppress(ServerError):
                 row = await self._harness.sub_task(row.id)
-                row = await until(row.id, timeout=wait_timeout)
         return row_to_json(row)
 
     async def rows(
