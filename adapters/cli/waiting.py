@@ -54,7 +54,8 @@ async def _ask(
         wants = "asks" if row["state"] == "INPUT_REQUIRED" else "needs an authorisation"
         progress.say(f"{row['agent']} {wants}: {row['text'] or '(it gave no words)'}")
         if row["state"] == "AUTH_REQUIRED":
-            progress.say("It goes on by itself once it has that.")
+            progress.say("It goes on by itself once it has that; if it wants words, they go with")
+            progress.say(f"  locum reply {row['id']} TEXT")
             return row
         keyboard.forget()
         progress.prompt()
