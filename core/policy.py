@@ -125,10 +125,10 @@ def next_action(
     """The next action for `sub_task` at `now` (RFC 3339, UTC)."""
     if sub_task.is_resolved:
         return _delete_push(sub_task) or Rest()
-    if known.cancelling:
-        return CancelRemote(deadline=False)
     if sub_task.deadline and seconds_between(sub_task.deadline, now) >= 0:
         return CancelRemote(deadline=True)
+    if known.cancelling:
+        return CancelRemote(deadline=False)
     if not sub_task.is_linked:
         message_id = sub_task.message_id
         return Send(message_id=message_id, look_first=known.unsent != message_id)

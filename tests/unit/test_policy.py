@@ -61,7 +61,9 @@ def test_a_cancel_goes_before_all_but_the_end() -> None:
 
 
 def test_the_deadline() -> None:
-    """C11: at its very moment and after it, in any state; never before, and not without one."""
+    """C11: at its very moment and after it, in any state, whatever else is wanted then; never
+    before, and not without one.
+    """
     assert not isinstance(action(Life.linked(), now=remote(1e6)), CancelRemote)
     lives = [Life(deadline=remote(50)) for _ in range(4)]
     for life in lives[1:]:
@@ -72,7 +74,8 @@ def test_the_deadline() -> None:
     for life in lives:
         assert not isinstance(action(life, now=remote(49.999999)), CancelRemote)
         assert action(life, now=remote(50)) == CancelRemote(deadline=True)
-        assert action(life, now=remote(51), cancelling=True) == CancelRemote(deadline=False)
+        assert action(life, now=remote(49), cancelling=True) == CancelRemote(deadline=False)
+        assert action(life, now=remote(51), cancelling=True) == CancelRemote(deadline=True)
 
 
 def test_a_working_task_is_followed_or_polled() -> None:
