@@ -14,6 +14,7 @@ from locum.core.commands import Fail, RefuseReply
 from locum.core.errors import RemoteCallError
 from locum.core.hearing import Verdict, heard_state, weigh
 from locum.core.lifecycle import A2AState
+from locum.core.policy import Send, SendReply, next_action
 from locum.core.subtask import SubTask
 
 from ..a2a.calls.remote_agent import AgentClient
@@ -60,12 +61,21 @@ async def deliver_brief(desk: Desk, *, look_first: bool) -> None:
     )
 
 
+async def _is_wanted(desk: Desk) -> bool:
+    """False once the policy wants an end: what was under way has a moment left, no more is sent (F2)."""
+    now = desk.office.now()
+    wanted = next_action(await desk.load(), now, traits=desk.traits, known=desk.known)
+    return isinstance(wanted, Send | SendReply)
+
+
 async def _try_brief(desk: Desk, client: AgentClient) -> bool:
     """Send until the brief was surely read or refused (True), or its fate is unknown (False)."""
     loop = asyncio.get_running_loop()
     give_up = loop.time() + desk.office.settings.send_timeout
     pause = desk.retry_pause()
     while True:
+        if not await _is_wanted(desk):
+            return True
         try:
             await _send(desk, client, give_up)
         except RemoteCallError as error:
@@ -144,6 +154,8 @@ async def _find(desk: Desk, client: AgentClient, sub_task: SubTask) -> bool:
     if found is not None:
         await hear_found(desk, found, "recovery")
         return False
+    if not await _is_wanted(desk):
+        return False
     if desk.settings.resend == "same-id":
         return True
     await _doubt(
@@ -188,7 +200,7 @@ async def deliver_reply(desk: Desk, *, look_first: bool) -> None:
         client = desk.client
         sub_task = await desk.load()
         pending = sub_task.reply
-        if pending is None:
+        if pending is None or not await _is_wanted(desk):
             return
         if client is None:
             await asyncio.sleep(pause.step())
