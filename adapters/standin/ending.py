@@ -13,12 +13,18 @@ from locum.core.report import RemoteReport
 from locum.core.subtask import SubTask
 
 from ..a2a.calls.remote_agent import AgentClient
+from ..pause import Pause
 from .desk import Desk
-from .searching import find_brief, hear_found
+from .running import running
+from .searching import find_brief, find_reply, hear_found
 
 __all__ = ["cancel_remote"]
 
 logger = logging.getLogger("locum.standin")
+
+LOOK_FIRST = 0.25
+LOOK_MOST = 5.0
+"""Seconds between two looks at what is being cancelled: growing from the first to the most."""
 
 
 async def cancel_remote(desk: Desk, action: CancelRemote) -> None:
@@ -45,24 +51,22 @@ async def _cancel(desk: Desk, action: CancelRemote) -> bool:
     client = await _reached(desk)
     if client is None:
         return False
-    if not sub_task.is_linked:
-        sub_task = await _find(desk, client, sub_task)
-        if sub_task.is_resolved:
-            return True
-        if not sub_task.is_linked:
-            return False
-    cause: Cause = "deadline" if action.deadline else "parent"
-    if await _call(desk, client, sub_task, cause, action):
+    if sub_task.is_linked:
+        sub_task = await _find_reply(desk, client, sub_task)
+    else:
+        sub_task = await _find_brief(desk, client, sub_task)
+    if sub_task.is_resolved:
         return True
-    pause = 0.25
-    while True:
-        said = await desk.ask()
-        if said is not None and await _has_ended(desk, sub_task, said, cause, action):
-            return True
-        if (await desk.load()).is_resolved:
-            return True
-        await asyncio.sleep(pause)
-        pause = min(pause * 2, 5.0)
+    if not sub_task.is_linked:
+        return False
+    async with (
+        running(_call(desk, client, sub_task, action)) as call,
+        running(_look_on(desk, sub_task, action)) as looks,
+    ):
+        await asyncio.wait({call, looks}, return_when=asyncio.FIRST_COMPLETED)
+        if not (call.done() and call.result()):
+            await looks
+    return True
 
 
 async def _reached(desk: Desk) -> AgentClient | None:
@@ -75,22 +79,53 @@ async def _reached(desk: Desk) -> AgentClient | None:
         await asyncio.sleep(pause.step())
 
 
-async def _find(desk: Desk, client: AgentClient, sub_task: SubTask) -> SubTask:
-    """The brief may have arrived: then there is a task to cancel."""
-    try:
-        found = await find_brief(client, sub_task)
-    except RemoteCallError as error:
-        logger.info("sub-task %s: could not be looked for (%s)", desk.id, error.code)
+async def _find_brief(desk: Desk, client: AgentClient, sub_task: SubTask) -> SubTask:
+    """The brief may have arrived: then there is a task to cancel, or there soon is.
+
+    It is looked for until it is found, unless the agent cannot say. How long, the caller limits.
+    """
+    pause = _pause(desk)
+    while not sub_task.is_linked and not sub_task.is_resolved:
+        try:
+            found = await find_brief(client, sub_task)
+        except RemoteCallError as error:
+            if error.kind == "refused" or error.code == "remote.not_listable":
+                logger.info("sub-task %s: could not be looked for (%s)", desk.id, error.code)
+                return sub_task
+            found = None
+            pause.at_least(error.retry_after)
+        if found is not None:
+            await hear_found(desk, found, "recheck")
+        else:
+            await asyncio.sleep(pause.step())
+        sub_task = await desk.load()
+    return sub_task
+
+
+async def _find_reply(desk: Desk, client: AgentClient, sub_task: SubTask) -> SubTask:
+    """A reply whose fate is unknown may have led to another task: that is to be cancelled (C13).
+
+    One look, no longer than a send is waited for: CancelTask is to go out whatever comes of it.
+    """
+    reply = sub_task.reply
+    if reply is None or reply.message_id in (desk.known.delivered, desk.known.unsent):
         return sub_task
-    if found is not None:
-        await hear_found(desk, found, "recheck")
+    try:
+        async with asyncio.timeout(desk.office.settings.cancel_link_wait):
+            found = await find_reply(client, sub_task, reply.message_id)
+    except (RemoteCallError, TimeoutError) as error:
+        logger.info("sub-task %s: its reply could not be looked for (%r)", desk.id, error)
+        return sub_task
+    if found is not None and found.report.remote_task_id != sub_task.remote_task_id:
+        await hear_found(desk, found, "recheck", moved=True)
     return await desk.load()
 
 
-async def _call(
-    desk: Desk, client: AgentClient, sub_task: SubTask, cause: Cause, action: CancelRemote
-) -> bool:
-    """CancelTask, once; again only when it was surely not read. True when the task has ended."""
+async def _call(desk: Desk, client: AgentClient, sub_task: SubTask, action: CancelRemote) -> bool:
+    """CancelTask, once; again only when it was surely not read. True when the task has ended.
+
+    When it has not, or the agent refuses, it is time for a look: it may be over already.
+    """
     pause = desk.retry_pause()
     while True:
         try:
@@ -98,18 +133,44 @@ async def _call(
                 sub_task.remote_task_id, participant_id=sub_task.participant_id
             )
         except RemoteCallError as error:
-            if error.kind != "transient":
-                logger.info("sub-task %s: CancelTask: %s", desk.id, error.code)
-                return False
-            pause.at_least(error.retry_after)
-            await asyncio.sleep(pause.step())
+            if error.kind == "transient":
+                pause.at_least(error.retry_after)
+                await asyncio.sleep(pause.step())
+                continue
+            logger.info("sub-task %s: CancelTask: %s", desk.id, error.code)
         else:
-            report = desk.take(said.report)
-            return await _has_ended(desk, sub_task, report, cause, action)
+            if await _has_ended(desk, sub_task, desk.take(said.report), action):
+                return True
+        desk.doorbell.set()
+        return False
+
+
+async def _look_on(desk: Desk, sub_task: SubTask, action: CancelRemote) -> None:
+    """GetTask now and then, and whenever somebody rings, until the task has ended.
+
+    "Not found" is no end that the agent tells of.
+    """
+    pause = _pause(desk)
+    while not (await desk.load()).is_resolved:
+        try:
+            async with asyncio.timeout(pause.step()):
+                await desk.doorbell.wait()
+        except TimeoutError:
+            pass
+        else:
+            desk.doorbell.clear()
+            pause.reset()
+        said = await desk.ask(judge_gone=False)
+        if said is not None and await _has_ended(desk, sub_task, said, action):
+            return
+
+
+def _pause(desk: Desk) -> Pause:
+    return Pause(LOOK_FIRST, LOOK_MOST, desk.office.random)
 
 
 async def _has_ended(
-    desk: Desk, sub_task: SubTask, report: RemoteReport, cause: Cause, action: CancelRemote
+    desk: Desk, sub_task: SubTask, report: RemoteReport, action: CancelRemote
 ) -> bool:
     state = heard_state(sub_task, report)
     if state is None or not state.is_terminal:
@@ -119,6 +180,7 @@ async def _has_ended(
         return True
     # Who wanted the end has ended it; when the agent was done already, it was the agent.
     wish = desk.wish if state is A2AState.CANCELED else None
+    cause: Cause = "deadline" if action.deadline else "parent"
     await desk.hear(report, source="cancel", cause=cause, wish=wish)
     return True
 

@@ -5,8 +5,7 @@ Nothing is decided here; stop it anywhere and it starts again from the record.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import Coroutine
 from typing import Any, assert_never
 
 from locum.core.policy import (
@@ -28,6 +27,7 @@ from .delivery import deliver_brief, deliver_reply
 from .desk import Desk
 from .ending import cancel_remote
 from .pushing import delete_push, register_push
+from .running import running
 from .watching import follow, look, poll
 
 __all__ = ["work"]
@@ -88,15 +88,16 @@ def _next(desk: Desk, sub_task: SubTask) -> Action:
 async def _perform(desk: Desk, action: Action) -> None:
     """Perform `action`, but let go of it as soon as the policy wants something else.
 
-    A send that is let go of by a cancel gets a moment for its task id first (F2).
+    A send that is let go of by a cancel gets a moment for its task id first (F2); so does a reply,
+    which may be answered under another task's (C13).
     """
-    async with _running(_do(desk, action)) as task:
+    async with running(_do(desk, action)) as task:
         while not task.done():
-            async with _running(desk.attention.wait()) as bell:
+            async with running(desk.attention.wait()) as bell:
                 await asyncio.wait({task, bell}, return_when=asyncio.FIRST_COMPLETED)
             desk.attention.clear()
             if not task.done() and not await _is_wanted(desk, action):
-                if isinstance(action, Send):
+                if isinstance(action, Send | SendReply):
                     await asyncio.wait({task}, timeout=desk.office.settings.cancel_link_wait)
                 return
         task.result()
@@ -112,6 +113,8 @@ async def _is_wanted(desk: Desk, action: Action) -> bool:
             return one == other
         case RegisterPush(), AwaitPush():
             return True  # Registered; it still takes the look that belongs to it (D2).
+        case CancelRemote(), CancelRemote():
+            return True  # Who wanted the end first has it: one CancelTask (F2, C11).
         case _:
             return action == wanted
 
@@ -121,30 +124,12 @@ async def _answering(
 ) -> None:
     """Do the work, and answer whoever rings meanwhile; the work goes on beside it (D3)."""
     is_reply = isinstance(action, SendReply)
-    async with _running(work) as task:
+    async with running(work) as task:
         while not task.done():
-            async with _running(desk.doorbell.wait()) as bell:
+            async with running(desk.doorbell.wait()) as bell:
                 await asyncio.wait({task, bell}, return_when=asyncio.FIRST_COMPLETED)
             if desk.doorbell.is_set():
                 await look(desk, only_ends=is_reply)
                 if not await _is_wanted(desk, action):
                     return
         task.result()
-
-
-@asynccontextmanager
-async def _running(work: Coroutine[Any, Any, Any]) -> AsyncIterator[asyncio.Task[Any]]:
-    """`work` as a task that is over when the block is left."""
-    task = asyncio.create_task(work)
-    raised: BaseException | None = None
-    try:
-        yield task
-    except BaseException as error:
-        raised = error
-        raise
-    finally:
-        task.cancel()
-        await asyncio.wait({task})
-        failed = None if task.cancelled() else task.exception()
-        if failed is not None and failed is not raised:
-            logger.warning("what was let go of has failed", exc_info=failed)
