@@ -369,13 +369,7 @@ class Desk:
     async def _missed(self, error: RemoteCallError, *, judge_gone: bool) -> None:
         self.has_no_judge = error.kind == "refused" and error.code != "remote.not_found"
         self.pause.at_least(error.retry_after)
-        logger.info(
-            "sub-task %s: GetTask of agent %s failed (%s): %s",
-            self.id,
-            self.agent_id,
-            error.code,
-            error.message,
-        )
+        logger.info("sub-task %s: %s (%s)", self.id, error.message, error.code)
         is_gone = error.code == "remote.not_found"
         is_unread = error.code == "remote.too_large"
         if not judge_gone or not (is_gone or is_unread or error.code in FINAL_FOR_WATCH):
