@@ -323,10 +323,14 @@ class Journal:
 
 
 def _tell_all(outcomes: list[tuple[_Asked, Outcome]]) -> None:
+    # Who waits goes on in a later turn of the loop; nobody's `then` keeps the others from theirs.
+    _tell([(asked.future, outcome) for asked, outcome in outcomes])
     for asked, outcome in outcomes:
         if asked.then is not None and isinstance(outcome, Recorded):
-            asked.then(outcome)
-    _tell([(asked.future, outcome) for asked, outcome in outcomes])
+            try:
+                asked.then(outcome)
+            except Exception:
+                log.exception("what was recorded could not be handed on")
 
 
 def _tell(outcomes: "list[tuple[asyncio.Future[Any], Any]]") -> None:

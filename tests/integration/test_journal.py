@@ -725,6 +725,25 @@ async def test_many_open_a_new_store_at_once(url: str, path: Path) -> None:
     assert len(logged(path)) == len(stores)
 
 
+async def test_what_is_done_with_a_record(url: str) -> None:
+    """I4: `then` is called before the caller goes on, and one that fails costs the others nothing."""
+    done: list[str] = []
+
+    def fails(recorded: Recorded) -> None:
+        done.append(f"{recorded.sub_task.id} fails")
+        raise ValueError("it has to")
+
+    async def keep(journal: Journal, key: str) -> None:
+        then = fails if key == "s1" else lambda recorded: done.append(recorded.sub_task.id)
+        await journal.handle(brief(key), then=then)
+        done.append(f"{key} goes on")
+
+    async with Journal.open(url) as journal:
+        await asyncio.gather(*(keep(journal, f"s{number}") for number in (1, 2)))
+    assert done.index("s1 fails") < done.index("s1 goes on")
+    assert done.index("s2") < done.index("s2 goes on")
+
+
 def test_a_new_store_is_opened_when_the_other_has_made_it(
     url: str, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
