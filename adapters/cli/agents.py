@@ -65,8 +65,14 @@ def agents(
 
 async def _agents(config: Path | None, *, as_json: bool) -> None:
     settings = load_settings(config)
+    server = settings.server
+    # With port 0 only the running server knows where `self` is.
+    serves_itself = bool(
+        settings.card and settings.card.executor and (server.base_url or server.port)
+    )
+    own_url = server.own_url if serves_itself else None
     with waiting("fetching the cards"):
-        async with Registry(settings) as registry:
+        async with Registry(settings, own_url=own_url) as registry:
             found = registry.agents()
     if as_json:
         print_json({"agents": found})

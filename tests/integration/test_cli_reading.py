@@ -158,6 +158,21 @@ async def test_refused_agents_are_shown_with_the_reason(tmp_path: Path) -> None:
     assert (await cli("agents", LOCUM_CONFIG=None)).out == "No agent is configured.\n"
 
 
+async def test_the_agent_that_locum_itself_is(tmp_path: Path) -> None:
+    """A9: `locum agents` lists `self` as the server does; its card is made here, and not fetched."""
+    config = tmp_path / "locum.toml"
+    config.write_text(
+        '[card]\nname = "Hall"\ndescription = "Knows the hall."\nexecutor = "hall:Hall"\n'
+    )
+    listed = json.loads((await cli("agents", "--json", LOCUM_CONFIG=str(config))).out)["agents"]
+    assert [(agent["id"], agent["name"], agent["state"]) for agent in listed] == [
+        ("self", "Hall", "accepted")
+    ]
+    config.write_text(config.read_text() + "[server]\nport = 0\n")
+    said = await cli("agents", LOCUM_CONFIG=str(config))
+    assert (said.status, said.out) == (0, "No agent is configured.\n")
+
+
 async def test_the_machine_is_drawn(tmp_path: Path) -> None:
     """CLI, H2: as Mermaid, as a drawing in a file, and as JSON."""
     said = await cli("machine")
