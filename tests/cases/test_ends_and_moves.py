@@ -1,10 +1,12 @@
 """Ends that the agent forgets, replies that move or get lost, and what is heard of them."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from locum.adapters import Harness
+from locum.adapters.a2a import card_keeper
 from tests.agents.frames import EOF, ERR, EV, HOLD, RST, A, Binding, M, S, T
 from tests.agents.raw import RawAgent
 from tests.agents.reply import Reply
@@ -123,7 +125,7 @@ async def test_a_reply_that_a_message_answers(binding: Binding) -> None:
 @both
 async def test_a_text_that_comes_back(binding: Binding) -> None:
     """D17: the last text wins, also when it is the one that was recorded before it."""
-    standin = {"status_interval": "2s", "quiet_check": "30s"}
+    standin = {"status_interval": "1s", "quiet_check": "30s"}
     async with RawAgent(binding) as agent, locum({"a": agent.url}, standin=standin) as harness:
         row = await harness.spawn("p", agent="a", goal="count")
         await agent.seen("SubscribeToTask", timeout=10)
@@ -132,10 +134,10 @@ async def test_a_text_that_comes_back(binding: Binding) -> None:
             while (await harness.sub_task(row.id)).text != "reading":
                 await changed.wait()
                 changed.clear()
-        for text in ("waiting for the lock", "reading"):
-            agent.tell(S("WORKING", text))
-        agent.tell(S("COMPLETED", "done"))
-        await until(harness, row.id, "COMPLETED")
+            for text in ("waiting for the lock", "reading"):
+                agent.tell(S("WORKING", text))
+            # Past the time at which the text that waited would have been recorded.
+            await asyncio.sleep(2)
         texts = [event.get("text") for event in await harness.events(row.id)]
         assert "waiting for the lock" not in texts
 
@@ -184,10 +186,13 @@ async def test_a_right_token_before_its_turn(tmp_path: Path) -> None:
             assert right.status == 204
 
 
-async def test_a_cancel_while_the_card_hangs(tmp_path: Path) -> None:
+async def test_a_cancel_while_the_card_hangs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """F2: looking at the card again is part of the time that a cancel has: it ends when
     `cancel_grace` is over, though the card hangs for an hour.
     """
+    monkeypatch.setattr(card_keeper, "LOOK_PAUSE", 0.0)  # the cancel is a time to look again
     store = f"sqlite:///{tmp_path / 'locum.db'}"
     off = {"updates": "off"}
     async with RawAgent() as agent:
