@@ -40,6 +40,7 @@ __all__ = [
     "artifact",
     "chunk",
     "data",
+    "kinds",
     "message",
     "push",
     "remote",
@@ -149,6 +150,11 @@ def answer(words: str = "the ones in the hall", message_id: str = "r1", **fields
     return Reply(
         sub_task_id="s1", at=START, actor="planner", message_id=message_id, text=words, **fields
     )
+
+
+def kinds(events: tuple[Event, ...]) -> list[type[Event]]:
+    """The classes of the events."""
+    return [type(event) for event in events]
 
 
 class Life:
