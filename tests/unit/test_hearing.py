@@ -1,4 +1,4 @@
-"""What a report means: news, an echo, something old or a doubt; and how an end reads."""
+"""What a report means: news, an echo, something old or a doubt."""
 
 import itertools
 from typing import Any
@@ -6,29 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from locum.core.hearing import (
-    ANSWERED,
-    QUESTION_LIMIT,
-    STATUS_LIMIT,
-    Verdict,
-    heard_state,
-    outcome_of,
-    question_of,
-    status_text,
-    weigh,
-)
+from locum.core.hearing import Verdict
 from locum.core.lifecycle import TERMINAL, A2AState
-from locum.core.report import Part, RemoteReport, Source
-from tests.lives import Life, artifact, chunk, data, message, remote, status, task, text
+from locum.core.report import Source
+from tests.lives import Life, chunk, data, remote, status, task
 
-BELLS: tuple[Source, ...] = ("stream", "send")
-JUDGES: tuple[Source, ...] = ("get", "cancel")
-
-
-def verdict(life: Life, report: RemoteReport, source: Source, **options: Any) -> Verdict:
-    """What the report means in that life."""
-    return weigh(life.sub_task, report, source, life.artifacts.whole, **options)
-
+from .verdicts import BELLS, JUDGES, verdict
 
 # --- nothing, the end, and after it
 
@@ -267,152 +250,6 @@ def test_bells_and_judges_of_every_shape() -> None:
             assert by_bell is by_judge
         if by_judge is Verdict.DOUBT:
             assert life.sub_task.reply is not None
-
-
-# --- states and words of reports
-
-
-def test_a_message_answers_a_brief() -> None:
-    """C5: a message is the answer while no task is known, and no state of a known task."""
-    assert heard_state(Life().sub_task, message("12")) is A2AState.COMPLETED
-    assert heard_state(Life.linked().sub_task, message("12")) is None
-
-
-@pytest.mark.parametrize("state", A2AState)
-def test_answered_and_not_asked(state: A2AState) -> None:
-    """D13: INPUT_REQUIRED with the sub-state is COMPLETED; any other state is what it is."""
-    life = Life.linked()
-    is_answer = state is A2AState.INPUT_REQUIRED
-    expected = A2AState.COMPLETED if is_answer else state
-    assert heard_state(life.sub_task, task(state, sub_state=ANSWERED)) is expected
-    assert heard_state(life.sub_task, task(state, sub_state="awaiting-payment")) is state
-
-
-def test_what_a_parked_agent_asks() -> None:
-    """D16, case Q9: the message's text; with none its data as compact JSON; with none, the
-    artifacts'.
-    """
-    sub_task = Life.linked().sub_task
-    found = (artifact("a", "from the artifact"),)
-    call = data({"name": "count", "args": [1]})
-    for said, words in (
-        ((text("Which "), call, text("hall?")), "Which hall?"),
-        ((call, data(None)), '{"name":"count","args":[1]}\nnull'),
-        ((Part(url="https://login.example"),), ""),
-    ):
-        assert question_of(sub_task, status("INPUT_REQUIRED", *said), found) == (words, said)
-    assert question_of(sub_task, status("INPUT_REQUIRED"), found) == (
-        "from the artifact",
-        (text("from the artifact"),),
-    )
-    assert question_of(sub_task, status("INPUT_REQUIRED", text="bare"), found) == ("bare", ())
-    assert question_of(sub_task, status("INPUT_REQUIRED"), ()) == ("", ())
-
-
-def test_a_huge_question_is_cut() -> None:
-    """J3: a question is cut at its limit, and the same cut question is the same question."""
-    words, _ = question_of(Life().sub_task, status("INPUT_REQUIRED", "x" * QUESTION_LIMIT), ())
-    assert words == "x" * QUESTION_LIMIT
-    huge = "x" * (QUESTION_LIMIT + 1)
-    life = Life.parked(huge)
-    assert len(life.sub_task.text) == QUESTION_LIMIT
-    assert life.sub_task.text.endswith("x…")
-    assert verdict(life, task("INPUT_REQUIRED", huge, remote_at=remote(9)), "get") is Verdict.SAME
-
-
-def test_a_huge_status_text_is_cut() -> None:
-    """D17, J3: so is a status text."""
-    assert status_text(status("WORKING", "x" * STATUS_LIMIT)) == "x" * STATUS_LIMIT
-    assert status_text(status("WORKING", text="bare")) == "bare"
-    huge = status("WORKING", "x" * (STATUS_LIMIT + 1), remote_at=remote(9))
-    life = Life.linked()
-    life.hear(huge)
-    assert life.sub_task.text == "x" * (STATUS_LIMIT - 1) + "…"
-    assert verdict(life, huge, "stream") is Verdict.SAME
-
-
-# --- ends
-
-
-def ended(state: str, report: RemoteReport, *artifacts: Any, last_words: str = "") -> Any:
-    """Text and artifacts of an end."""
-    outcome = outcome_of(A2AState(state), report, artifacts, last_words=last_words)
-    assert outcome.state is A2AState(state)
-    return outcome.text, outcome.artifacts
-
-
-def test_a_message_is_the_result() -> None:
-    """C5: the message's parts are the result, its text is the text."""
-    parts = (text("12"), data({"n": 12}))
-    assert ended("COMPLETED", message(*parts, message_id="a1")) == (
-        "12",
-        (artifact("a1", *parts),),
-    )
-    assert ended("COMPLETED", message("12"))[1][0].artifact_id == "message"
-
-
-def test_the_same_words_count_once() -> None:
-    """D12, case R3: artifact and status message say the same: once. The artifact's text is the
-    text.
-    """
-    found = artifact("a", "ok")
-    assert ended("COMPLETED", task("COMPLETED", "ok"), found) == ("ok", (found,))
-    assert ended("COMPLETED", task("COMPLETED", "done!"), found) == ("ok", (found,))
-    assert ended("COMPLETED", task("COMPLETED"), found) == ("ok", (found,))
-    assert ended("COMPLETED", task("COMPLETED", "done!")) == ("done!", ())
-
-
-def test_data_only_is_no_text() -> None:
-    """D12, case Q6: data is the result; the text is empty, not the data and not `None`."""
-    found = artifact("a", data({"n": 12}))
-    assert ended("COMPLETED", task("COMPLETED"), found) == ("", (found,))
-    said = task("COMPLETED", data({"n": 12}), message_id="a1")
-    assert ended("COMPLETED", said) == ("", (artifact("a1", data({"n": 12})),))
-    unnamed = task("COMPLETED", data({"n": 12}))
-    assert ended("COMPLETED", unnamed)[1][0].artifact_id == "status"
-
-
-def test_a_message_beside_bare_artifacts() -> None:
-    """D12, case R5: an artifact without content does not hide what the message carries."""
-    bare = artifact("a", "", name="chairs")
-    said = task("COMPLETED", "12", data({"n": 12}), message_id="a1")
-    kept = (bare, artifact("a1", "12", data({"n": 12})))
-    assert ended("COMPLETED", said, bare) == ("12", kept)
-    full = artifact("a", "x")
-    assert ended("COMPLETED", said, full) == ("x", (full,))
-
-
-def test_the_last_words_are_the_result_when_there_is_nothing_else() -> None:
-    """D12, case Q7: an end that says nothing and has no artifact: the last words are the text."""
-    last = "12 chairs"
-    assert ended("COMPLETED", status("COMPLETED"), last_words=last) == (last, ())
-    assert ended("COMPLETED", status("COMPLETED", "13"), last_words=last) == ("13", ())
-    bare, full = artifact("a", ""), artifact("a", data(12))
-    assert ended("COMPLETED", status("COMPLETED"), bare, last_words=last) == (last, (bare,))
-    assert ended("COMPLETED", status("COMPLETED"), full, last_words=last) == ("", (full,))
-    said = status("COMPLETED", data(12))
-    assert ended("COMPLETED", said, last_words=last)[0] == ""
-    assert ended("FAILED", status("FAILED"), last_words=last) == ("", ())
-
-
-@pytest.mark.parametrize("state", ["FAILED", "REJECTED", "CANCELED"])
-def test_the_reason_of_a_failure(state: str) -> None:
-    """E7: the reason is the message's words, its data, or else the artifacts'; or there is none."""
-    found = artifact("a", "half of it"), artifact("b", data({"why": "fire"})), artifact("c")
-    assert ended(state, task(state, "no chairs"), *found) == ("no chairs", found)
-    assert ended(state, task(state, data({"e": 1})), found[0]) == ('{"e":1}', (found[0],))
-    assert ended(state, task(state), *found) == ('half of it\n{"why":"fire"}', found)
-    assert ended(state, task(state, text="bare")) == ("bare", ())
-    assert ended(state, task(state)) == ("", ())
-
-
-def test_a_question_that_only_the_history_has() -> None:
-    """D16: no status message and nothing gained: what the agent said last is asked, and shown."""
-    life = Life.linked()
-    said = msgspec.structs.replace(task("INPUT_REQUIRED"), last_said=(Part(text="Which hall?"),))
-    assert question_of(life.sub_task, said, ()) == ("", ())
-    (parked,) = life.get(said)
-    assert (parked.text, parked.parts) == ("Which hall?", (Part(text="Which hall?"),))
 
 
 def test_what_was_asked_before_the_reply_is_old() -> None:
