@@ -86,16 +86,27 @@ class ConfigError(LocumError):
 
 
 class AgentUnknownError(LocumError):
-    """No agent of that id is registered (C1). `detail.valid` lists the ids that are."""
+    """No agent of that id is registered (C1). `detail.valid` lists the ids that take work.
+
+    `detail.refused` has the reason of each that is registered and takes none; it is left out when
+    there is none of these.
+    """
 
     code = "agent.unknown"
 
-    def __init__(self, agent_id: str, valid: Sequence[str]) -> None:
-        listed = ", ".join(valid) if valid else "none is registered"
-        super().__init__(
-            f"There is no agent {agent_id!r}. Use one of these ids: {listed}.",
-            detail={"agent": agent_id, "valid": list(valid)},
+    def __init__(
+        self, agent_id: str, valid: Sequence[str], refused: Mapping[str, str] | None = None
+    ) -> None:
+        nobody = "none takes work" if refused else "none is registered"
+        message = (
+            f"There is no agent {agent_id!r}. Use one of these ids: {', '.join(valid) or nobody}."
         )
+        detail: dict[str, Any] = {"agent": agent_id, "valid": list(valid)}
+        if refused:
+            # The reasons may quote agents, and the message may get to a model (E6).
+            message += f" Refused, and of no use now: {', '.join(refused)}."
+            detail["refused"] = dict(refused)
+        super().__init__(message, detail=detail)
 
 
 class AgentRefusedError(LocumError):

@@ -122,7 +122,7 @@ class Registry:
         return list(self._keepers)
 
     def get(self, agent_id: str) -> Agent:
-        """The agent. Raises AgentUnknownError, which lists the ids there are (C1)."""
+        """The agent. Raises AgentUnknownError, which lists those that take work (C1)."""
         return self._keeper_of(agent_id).agent
 
     def find(self, agent_id: str) -> Agent | None:
@@ -133,7 +133,10 @@ class Registry:
     def _keeper_of(self, agent_id: str) -> CardKeeper:
         keeper = self._keepers.get(agent_id)
         if keeper is None:
-            raise AgentUnknownError(agent_id, self.ids())
+            agents = [one.agent for one in self._keepers.values()]
+            accepted = [one.id for one in agents if one.state == "accepted"]
+            refused = {one.id: one.reason for one in agents if one.state == "refused"}
+            raise AgentUnknownError(agent_id, accepted, refused)
         return keeper
 
     def agents(self) -> list[dict[str, Any]]:

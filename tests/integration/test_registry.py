@@ -50,14 +50,22 @@ async def test_a_card_is_fetched_and_the_agent_is_ready(agent: RawAgent) -> None
 
 
 async def test_unknown_agents() -> None:
-    """C1, case C9: an id that is not registered, the empty one too, lists those that are."""
-    async with registry({"id": "b", "url": NOBODY}, {"id": "a", "url": NOBODY}) as entered:
+    """C1, case C9: an id that is not registered, the empty one too, lists those that can be used.
+
+    Refused agents were among them, so that whoever took the advice was refused in turn.
+    """
+    async with (
+        RawAgent() as one,
+        registry({"id": "b", "url": one.url}, {"id": "a", "url": NOBODY}) as entered,
+    ):
         assert entered.ids() == ["a", "b"]
         assert entered.find("nope") is None
         for unknown in ("", "A", "inventory", NOBODY):
             with pytest.raises(AgentUnknownError) as caught:
                 await entered.ready(unknown)
-            assert caught.value.detail["valid"] == ["a", "b"]
+            assert caught.value.detail["valid"] == ["b"]
+            assert caught.value.detail["refused"] == {"a": entered.get("a").reason}
+            assert "Use one of these ids: b. Refused, and of no use now: a." in str(caught.value)
             with pytest.raises(AgentUnknownError):
                 await entered.client(unknown)
 

@@ -133,11 +133,14 @@ def test_code_of_one_error_is_not_the_class_code() -> None:
 
 
 def test_unknown_agent_lists_the_valid_ones() -> None:
-    """C1: the words and the detail list the ids that are registered, or say that none is."""
+    """C1: the words and the detail list the ids that take work, or say that none does."""
     error = AgentUnknownError("", ["inventory", "search"])
     assert error.detail == {"agent": "", "valid": ["inventory", "search"]}
     assert "inventory, search" in error.message
     assert "none is registered" in AgentUnknownError("x", []).message
+    error = AgentUnknownError("x", [], {"search": "its card is no JSON"})
+    assert error.detail["refused"] == {"search": "its card is no JSON"}
+    assert "none takes work. Refused, and of no use now: search." in error.message
 
 
 def test_unresolved_lists_them() -> None:
