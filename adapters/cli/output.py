@@ -94,13 +94,11 @@ def print_json(value: Any, *, indent: int | None = 2) -> None:
 def print_problem(error: LocumError, *, as_json: bool) -> None:
     """Say on standard error what went wrong; as a problem document when JSON is wanted (J2)."""
     if as_json:
-        problem = {
-            "type": "about:blank",
-            "title": error.message,
-            "detail": error.detail,
-            "code": error.code,
-        }
-        click.echo(json_text(problem, indent=None), err=True)
+        import msgspec  # noqa: PLC0415 - `--help` needs none
+
+        from ..problem import problem_of  # noqa: PLC0415 - `--help` needs none
+
+        click.echo(json_text(msgspec.to_builtins(problem_of(error)), indent=None), err=True)
     else:
         click.echo(f"{error.code}: {clean(error.message)}", err=True)
 

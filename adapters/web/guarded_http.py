@@ -12,8 +12,9 @@ from typing import cast
 import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from ..problem import Problem
 from ..settings import LimitSettings
-from .problems import MEDIA_TYPE, Problem
+from .problems import MEDIA_TYPE
 
 __all__ = ["guarded_http"]
 

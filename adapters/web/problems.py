@@ -1,7 +1,5 @@
-"""Errors as the door tells them: RFC 9457 problem documents with `code` (J2). Raises nothing.
+"""Errors as the door tells them: as problem documents (J2), of ours and of the framework's. Raises nothing.
 
-`title` is the sentence that says what to do, `detail` the error's mapping for programs, so that a
-client finds `problem["code"]` and `problem["detail"]["valid"]` as promised (docs/adr/0040).
 What is not an error of ours becomes a bare 500: no stack trace, no text of it, ever leaves.
 """
 
@@ -17,50 +15,20 @@ from litestar.types import Send
 
 from locum.core.errors import LocumError, RequestError
 
+from ..problem import INTERNAL, Problem, problem_of, status_of
+
 __all__ = [
     "MEDIA_TYPE",
     "ClientGoneError",
-    "Problem",
     "problem_for",
     "respond",
     "send_problem",
-    "status_of",
 ]
 
 logger = logging.getLogger("locum.web")
 
 MEDIA_TYPE = "application/problem+json"
 
-_BY_CODE = {
-    "agent.unknown": 404,
-    "client.timeout": 504,
-    "history.not_found": 404,
-    "request.foreign_host": 403,
-    "request.foreign_origin": 403,
-    "request.method_not_allowed": 405,
-    "request.not_found": 404,
-    "request.not_local": 403,
-    "request.too_large": 413,
-    "request.too_slow": 408,
-    "request.unauthorized": 401,
-    "push.limited": 429,
-    "push.refused": 401,
-    "push.unreadable": 400,
-    "sub_task.not_found": 404,
-}
-_BY_FAMILY = {
-    "agent": 409,
-    "card": 409,
-    "client": 400,
-    "history": 409,
-    "parent": 409,
-    "remote": 502,
-    "request": 400,
-    "server": 503,
-    "store": 503,
-    "sub_task": 409,
-}
-_INTERNAL = 500
 # Litestar's own refusals, by status: what ours are called.
 _LITESTAR = {
     401: "request.unauthorized",
@@ -74,47 +42,25 @@ class ClientGoneError(Exception):
     """The client hung up while its request was read; nobody is left to answer."""
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """A problem document. Members beyond RFC 9457's: `code`, and `detail` as an object."""
-
-    type: str = "about:blank"
-    title: str
-    """What went wrong and what to do, in a sentence."""
-    status: int
-    detail: dict[str, Any] = {}
-    """For programs, by `code`: `agent.unknown` has `valid`, `parent.unresolved` has `unresolved`."""
-    code: str
-    """Stable and dotted, such as `agent.unknown`."""
-
-
-def status_of(error: LocumError) -> int:
-    """The HTTP status that an error is answered with; 500 for one that no client can cause."""
-    exact = _BY_CODE.get(error.code)
-    if exact is not None:
-        return exact
-    return _BY_FAMILY.get(error.code.partition(".")[0], _INTERNAL)
-
-
 def problem_for(error: Exception) -> tuple[Problem, dict[str, str]]:
     """The document of any exception, and the headers that go with it."""
     headers: dict[str, str] = {}
     ours: LocumError | None = error if isinstance(error, LocumError) else None
     if isinstance(error, HTTPException):
         ours, headers = _translated(error), dict(error.headers or {})
-    if ours is None or (status := status_of(ours)) == _INTERNAL:
+    if ours is None or (status := status_of(ours)) == INTERNAL:
         return _INTERNAL_PROBLEM, {}
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     retry_after = getattr(ours, "retry_after", None)
     if retry_after is not None:
         headers["Retry-After"] = str(max(1, round(retry_after)))
-    problem = Problem(title=ours.message, status=status, detail=ours.detail, code=ours.code)
-    return problem, headers
+    return problem_of(ours), headers
 
 
 _INTERNAL_PROBLEM = Problem(
     title="locum failed at this. Its log has the reason; nothing was half-done.",
-    status=_INTERNAL,
+    status=INTERNAL,
     code="server.internal",
 )
 
@@ -122,7 +68,7 @@ _INTERNAL_PROBLEM = Problem(
 def _translated(error: HTTPException) -> LocumError | None:
     """A refusal of the framework's in our own words; None for its failures."""
     status = error.status_code
-    if status >= _INTERNAL:
+    if status >= INTERNAL:
         return None
     code = _LITESTAR.get(status, "request.invalid")
     if status == 404:
@@ -153,7 +99,7 @@ def _fault(entry: Mapping[str, Any]) -> dict[str, str]:
 def respond(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     """Litestar's exception handler: the problem document of whatever was raised."""
     problem, headers = problem_for(error)
-    if problem.status == _INTERNAL and not isinstance(error, ClientGoneError):
+    if problem.status == INTERNAL and not isinstance(error, ClientGoneError):
         logger.error("%s %s failed", request.method, repr(request.scope["path"]), exc_info=error)
     return Response(
         content=msgspec.json.encode(problem),

@@ -10,7 +10,8 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
 
-from .problems import MEDIA_TYPE, Problem
+from ..problem import Problem
+from .problems import MEDIA_TYPE
 
 __all__ = ["answers_of", "openapi_config", "refusals_of"]
 

@@ -52,8 +52,8 @@ async def test_without_a_server(arguments: tuple[str, ...]) -> None:
     said = await cli(*arguments, "--json", LOCUM_SERVER=server)
     assert (said.status, said.out) == (1, "")
     problem = json.loads(said.err)
-    assert problem["code"] == "server.unreachable"
-    assert set(problem) == {"type", "title", "detail", "code"}
+    assert (problem["code"], problem["status"]) == ("server.unreachable", 503)
+    assert set(problem) == {"type", "title", "status", "detail", "code"}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 from litestar.exceptions import HTTPException
 
-from locum.adapters.web.problems import problem_for, status_of
+from locum.adapters.problem import status_of
+from locum.adapters.web.problems import problem_for
 from locum.core import errors
 from locum.core.errors import (
     AgentRefusedError,
