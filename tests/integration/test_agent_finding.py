@@ -1,6 +1,5 @@
 """AgentClient.find: the task of a message whose answer was lost, or surely none, or nobody knows."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -8,27 +7,10 @@ import pytest
 
 from locum.adapters.a2a.calls.remote_agent import AgentClient
 from locum.core.errors import RemoteCallError
-from tests.agents.frames import ERR, HOLD, Binding, Frame, Json, M, T
+from tests.agents.frames import ERR, HOLD, Frame, Json, M, T
 from tests.agents.raw import RawAgent
 
-from .clients import client_of
-
 SINCE = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-
-
-@pytest.fixture(params=["JSONRPC", "HTTP+JSON"])
-async def agent(request: pytest.FixtureRequest) -> AsyncIterator[RawAgent]:
-    """A raw agent, once for each binding."""
-    binding: Binding = request.param
-    async with RawAgent(binding, keep_alive=True) as raw:
-        yield raw
-
-
-@pytest.fixture
-async def client(agent: RawAgent) -> AsyncIterator[AgentClient]:
-    """A client of the agent."""
-    async with client_of(agent) as made:
-        yield made
 
 
 def task(number: int, *message_ids: str, **more: Any) -> Frame:

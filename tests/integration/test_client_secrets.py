@@ -20,7 +20,7 @@ from tests.agents.seen import Seen
 
 from .credentialed import token
 from .explicit import BINDINGS, client_at
-from .test_agent_client import SpanOfTest, TracerOfTest
+from .spans import SpanOfTest, TracerOfTest
 
 SECRET = "s3cr3t-0f-the-client"
 ENVIRON = {"THE_SECRET": SECRET}
