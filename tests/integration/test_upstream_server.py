@@ -44,8 +44,8 @@ from locum.adapters.a2a.interface import Interface
 from ..agents.card import card_for
 from ..agents.sdk import plain_client, send_request
 from .clients import client_for
+from .foreman import CARD, Foreman
 from .front import front, served
-from .test_self_agent import CARD, Foreman
 
 
 class Asks(AgentExecutor):
