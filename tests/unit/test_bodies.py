@@ -64,7 +64,7 @@ async def test_what_unpacks_a_thousandfold_takes_turns() -> None:
 @pytest.mark.parametrize(
     "pieces",
     [
-        [_SYNCED, *[b"\0\0\0\xff\xff"] * STEPS],
+        [_SYNCED, *[b"\0\0\0\xff\xff"] * STEPS, b"\3\0" + bytes(8)],
         [gzip.compress(b"")] * STEPS,
         [gzip.compress(b"") * STEPS],
     ],
@@ -113,3 +113,39 @@ async def test_a_second_member_that_is_none() -> None:
     body = _Body(gzip.compress(b"{}"), b"\x1f\x8b and so on")
     with pytest.raises(httpx.DecodingError):
         await read_body(packed(body), CallNotes("GetTask"), 1024, cut=False)
+
+
+def _packed_as(encoding: str, content: bytes) -> bytes:
+    packer = zlib.compressobj(wbits={"gzip": 31, "zlib": 15, "raw": -15}[encoding])
+    return packer.compress(content) + packer.flush()
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "zlib", "raw"])
+async def test_a_packed_body_that_is_cut_off(encoding: str) -> None:
+    """K4: wherever a packed body is cut off, that is told as a connection that broke.
+
+    It was taken for the whole of it, as long as what came could be read.
+    """
+    whole = _packed_as(encoding, b"y" + bytes(3 << 16))
+    header = "gzip" if encoding == "gzip" else "deflate"
+    for length in (1, 10, len(whole) // 2, len(whole) - 1):
+        for size in (7, length):
+            body = _Body(*(whole[at : min(at + size, length)] for at in range(0, length, size)))
+            with pytest.raises(httpx.RemoteProtocolError, match="cut off"):
+                await read_body(packed(body, header), CallNotes("GetTask"), 1 << 20, cut=False)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "zlib", "raw"])
+@pytest.mark.parametrize("odd", range(-2, 3))
+async def test_what_unpacks_to_whole_steps_is_not_cut_off(encoding: str, odd: int) -> None:
+    """J3: the last byte read, some of what it unpacks to may still be to come; that is read too."""
+    content = bytes((2 << 16) + odd)
+    whole = _packed_as(encoding, content)
+    header = "gzip" if encoding == "gzip" else "deflate"
+    notes = CallNotes("GetTask")
+    assert await read_body(packed(_Body(whole), header), notes, 1 << 20, cut=False) == content
+
+
+async def test_an_empty_body_is_not_cut_off() -> None:
+    """K2: an answer that says it is packed and has nothing in it is an empty one."""
+    assert await read_body(packed(_Body()), CallNotes("GetTask"), 1024, cut=False) == b""

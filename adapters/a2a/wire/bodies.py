@@ -33,7 +33,8 @@ def declared_kind(content_type: str) -> Kind:
 class Pieces:
     """The body of a response, unpacked, piece by piece; none is empty.
 
-    A packed body ends where its packing does, whatever comes after that: the rest is not read.
+    A packed body ends where its packing does, whatever comes after that: the rest is not read. One
+    that ends before is cut off, like one whose connection broke: httpx.RemoteProtocolError.
     """
 
     def __init__(self, response: httpx.Response, notes: CallNotes) -> None:
@@ -61,7 +62,14 @@ class Pieces:
                 self._notes.note(["http.trailing_bytes"])
                 raise StopAsyncIteration
             if step is None:
-                self._steps = self._inflater.feed(await anext(self._raw))
+                self._steps = self._inflater.feed(await self._pull())
+
+    async def _pull(self) -> bytes:
+        try:
+            return await anext(self._raw)
+        except StopAsyncIteration:
+            self._inflater.finish()
+            raise
 
 
 async def read_body(response: httpx.Response, notes: CallNotes, limit: int, *, cut: bool) -> bytes:

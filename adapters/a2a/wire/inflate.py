@@ -43,7 +43,8 @@ class Inflater:
         if not self.packed:
             yield piece
             return
-        while piece and not self.over:
+        more = bool(piece)
+        while more and not self.over:
             if self._unpack.eof and not (piece := self._next_member(piece)):
                 return
             try:
@@ -60,6 +61,17 @@ class Inflater:
             # whoever reads gives others a turn between any two steps (J4).
             yield step
             piece = self._unpack.unused_data if self._unpack.eof else self._unpack.unconsumed_tail
+            # All of the piece may be read and some of what it unpacks to not be given yet.
+            more = bool(piece) or (len(step) == _STEP and not self._unpack.eof)
+
+    def finish(self) -> None:
+        """There is no more of the body. Raises httpx.RemoteProtocolError when it was cut off.
+
+        A packing says itself where it ends, so a connection that closes before has lost something,
+        however well what came reads. A body with nothing in it at all is no packed one.
+        """
+        if self._begun and not self._unpack.eof:
+            raise httpx.RemoteProtocolError("the packed answer was cut off before its end")
 
     def _next_member(self, piece: bytes) -> bytes:
         """What to unpack of the bytes after an end; nothing while that is not clear, or for ever.
