@@ -1,12 +1,39 @@
-"""A check of a test peer, quick, and what it found. No tests."""
+"""A check of a test peer, quick, what it found, and what the peer is called by. No tests."""
 
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from locum.adapters.a2a.checkup.examination import Checkup, Patience, check_up
 from locum.adapters.settings import Settings
 
-__all__ = ["QUICK", "checked", "codes", "outcomes"]
+from ..agents.raw import RawAgent
+from ..agents.reply import Reply
+from ..agents.seen import Seen
+
+__all__ = [
+    "CREATE",
+    "DELETE",
+    "LIST",
+    "QUICK",
+    "SEND",
+    "STAMP",
+    "SUBSCRIBE",
+    "about_t1",
+    "both",
+    "checked",
+    "codes",
+    "outcomes",
+]
+
+both = pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
+SEND = "SendStreamingMessage"
+SUBSCRIBE = "SubscribeToTask"
+CREATE = "CreateTaskPushNotificationConfig"
+LIST = "ListTaskPushNotificationConfigs"
+DELETE = "DeleteTaskPushNotificationConfig"
+STAMP = "2026-01-02T03:04:05Z"
 
 QUICK = Patience(
     whole=20, card=2, first=2, step=2, listen=0.15, closing=0.2, settle=0.2, clearing=2, pause=0.05
@@ -35,3 +62,15 @@ def codes(checkup: Checkup) -> set[tuple[str, str]]:
 def outcomes(checkup: Checkup) -> dict[str, str]:
     """What came of each step, by name."""
     return {step.name: step.outcome for step in checkup.steps}
+
+
+def about_t1(agent: RawAgent, answer: Any) -> Any:
+    """Answers about t1 with `answer`, about others as the model does."""
+
+    async def handler(seen: Seen, reply: Reply) -> None:
+        if seen.task_id == "t1":
+            await reply.play([answer])
+        else:
+            await agent.answer(seen, reply)
+
+    return handler
