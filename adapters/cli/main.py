@@ -26,11 +26,13 @@ COMMANDS = {
     "ls": Home("reading", "List sub-tasks."),
     "show": Home("reading", "Show one sub-task with its whole result."),
     "events": Home("reading", "Show a sub-task's record: who said what, why and when."),
+    "replay": Home("replaying", "Show a sub-task as it was, and what was to be done next."),
     "reply": Home("changing", "Answer what sub-task ID asks."),
     "cancel": Home("changing", "Cancel sub-task ID."),
     "complete": Home("changing", "Let PARENT complete, when all of its sub-tasks have ended."),
     "notifications": Home("reading", "Show what the model of PARENT was told."),
     "verify": Home("verifying", "Walk the record again, and say which event is not as it was."),
+    "export": Home("exporting", "Print the record as JSON lines, to be replayed elsewhere."),
     "rebuild": Home("running", "Make the rows and notifications again from the events."),
     "machine": Home("drawing", "Draw the state machine."),
 }

@@ -20,6 +20,7 @@ from locum.core.errors import LocumError
 __all__ = [
     "clean",
     "console",
+    "escaped",
     "is_live",
     "json_text",
     "make_streams_total",
@@ -77,7 +78,11 @@ def waiting(text: str) -> Iterator[None]:
 
 def json_text(value: Any, *, indent: int | None = 2) -> str:
     """A JSON document. What is not printable in its texts is escaped; the value is the same."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    return escaped(json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def escaped(text: str) -> str:
+    """JSON in which what is not printable is escaped too."""
     return "".join(c if c.isprintable() or c == "\n" else _escaped(c) for c in text)
 
 

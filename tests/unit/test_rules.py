@@ -12,8 +12,6 @@ ROOT = Path(__file__).parents[2]
 HEAD = re.compile(r"^(?:(?:case )?[A-Z]\d{1,2}(?:, |:))+")
 """What a docstring begins with: ids of rules and of cases, up to the colon."""
 RULE = re.compile(r"(?<!case )\b[A-K]\d{1,2}\b")
-NOT_BUILT = {"H5"}
-"""Rules that nothing keeps yet. One that gets a test has to leave this set and the page's sentence."""
 
 
 def _rules() -> set[str]:
@@ -35,20 +33,10 @@ def _named() -> dict[str, set[str]]:
     return named
 
 
-@pytest.mark.parametrize(
-    "rule", sorted(_rules() - NOT_BUILT, key=lambda id_: (id_[0], int(id_[1:])))
-)
+@pytest.mark.parametrize("rule", sorted(_rules(), key=lambda id_: (id_[0], int(id_[1:]))))
 def test_every_rule_has_a_test(rule: str) -> None:
     """Rules: a promise that no test names is not kept for long."""
     assert _named()[rule], f"no test's docstring begins with {rule}"
-
-
-def test_what_is_not_built_is_said_and_has_no_test() -> None:
-    """Rules: a rule without a test is one that the page says is not built yet, and is one there."""
-    page = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
-    (said,) = re.findall(r"^Not built yet: (.*)$", page, re.MULTILINE)
-    assert _rules() & set(re.findall(r"\b[A-K]\d{1,2}\b", said)) >= NOT_BUILT
-    assert NOT_BUILT.isdisjoint(_named())
 
 
 def test_no_test_names_a_rule_that_there_is_not() -> None:
