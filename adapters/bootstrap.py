@@ -1,7 +1,7 @@
 """The one place that wires the parts together: `Harness`, the facade.
 
 It checks what a caller hands in, builds a command, hands it to the journal and wakes the stand-in.
-Order of wiring: settings, store with its projections, registry, supervisor with recovery, faces;
+Order of wiring: settings, store (its lock, then its projections), registry, supervisor with recovery, faces;
 shut down in reverse.
 """
 
@@ -21,6 +21,7 @@ from locum.core.lifecycle import A2AState
 from locum.core.report import Part
 from locum.projections import Notification, SubTaskRow, row_of
 
+from .a2a.own.opening import open_self
 from .a2a.registry import Registry
 from .lookout import Lookout
 from .ordering import Brief, follows_of, keyed_id, new_id, reply_command, spawn_command
@@ -29,6 +30,7 @@ from .settings import Settings
 from .standin.office import Office
 from .standin.supervisor import Supervisor
 from .store.journal import Journal
+from .store.owner import owned
 from .store.writer import Recorded
 from .tool import Tool
 from .tools import tools_for
@@ -89,11 +91,15 @@ class Harness:
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             settings = self.settings
+            store = settings.store
+            # First in and last out: whoever comes next finds all that was recorded (I2).
+            await stack.enter_async_context(owned(store.url, wait=store.owner_wait))
             self._journal = await stack.enter_async_context(
-                Journal.open(settings.store.url, on_events=self._noted, batch=settings.store.batch)
+                Journal.open(store.url, on_events=self._noted, batch=store.batch)
             )
             self._lookout = Lookout(self._journal)
-            own_url = await self._serve_self(stack)
+            self._self_agent = await open_self(settings, self._executor, stack)
+            own_url = None if self._self_agent is None else settings.server.own_url
             self._registry = await stack.enter_async_context(Registry(settings, own_url=own_url))
             office = Office(
                 journal=self._journal,
@@ -114,22 +120,6 @@ class Harness:
             self._stack = stack.pop_all()
         self.is_open = self.ready = True
         return self
-
-    async def _serve_self(self, stack: AsyncExitStack) -> str | None:
-        """Make the agent `self`, when `[card]` and an executor are there (A9); its base URL."""
-        card = self.settings.card
-        if card is None or not (self._executor or card.executor):
-            return None
-        # The SDK's server is loaded only by those who serve an agent with it.
-        from .a2a.own.executors import load_executor  # noqa: PLC0415
-        from .a2a.own.server import SelfAgent  # noqa: PLC0415
-
-        own_url = self.settings.server.own_url
-        executor = self._executor or load_executor(card.executor)
-        self._self_agent = await stack.enter_async_context(
-            SelfAgent(card, base_url=own_url, executor=executor)
-        )
-        return own_url
 
     async def __aexit__(
         self,

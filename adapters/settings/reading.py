@@ -86,6 +86,8 @@ class StoreSettings(Struct, frozen=True, kw_only=True):
     ] = "sqlite:///locum.db"
     batch: Annotated[int, Whole(1, 10_000)] = 256
     """How many waiting commands are committed together at most."""
+    owner_wait: Annotated[float, Duration(0.0)] = 15.0
+    """Seconds in which the harness before, which may take ten to stop, has to let go of it (I2)."""
 
     @classmethod
     def load(

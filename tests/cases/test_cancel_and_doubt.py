@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
-from locum.adapters import Harness
+from locum.adapters.store import Journal
 from locum.core.errors import SubTasksUnresolvedError
 from tests.agents.frames import CUT, EOF, ERR, EV, HOLD, RST, WAIT, A, S, T
 from tests.agents.raw import RawAgent
 from tests.agents.reply import Reply
 from tests.agents.seen import Seen
-from tests.integration.support import kinds, locum, settings_for, until
+from tests.integration.support import kinds, locum, until
+from tests.lives import artifact, task
+from tests.stores import hear
 
 both = pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
 LATER = "2099-01-01T00:00:00Z"
@@ -275,20 +277,21 @@ async def test_an_agent_that_is_not_there() -> None:
 
 @both
 async def test_two_processes_hear_one_change(binding: Any, tmp_path: Path) -> None:
-    """I4, case D5: two harnesses on one store hear the same change: one event."""
+    """I4, case D5: another process writes a change that this one hears too: one event, told once."""
     store = f"sqlite:///{tmp_path / 'locum.db'}"
-    async with RawAgent(binding) as agent:
-        settings = settings_for({"a": agent.url}, store=store)
-        async with Harness(settings) as one:
-            row = await one.spawn("p", agent="a", goal="count")
-            await one.linked(row.id, timeout=5)
-            async with Harness(settings) as two:
-                await agent.seen("SubscribeToTask", count=2, timeout=5)
-                agent.complete("done")
-                for harness in (one, two):
-                    found = await until(harness, row.id, "COMPLETED")
-                    assert found.text == "done"
-                    assert (await kinds(harness, row.id)).count("Resolved") == 1
+    heard = task("COMPLETED", remote_task_id="t1", artifacts=(artifact("a", "done"),))
+    async with RawAgent(binding) as agent, locum({"a": agent.url}, store=store) as harness:
+        row = await harness.spawn("p", agent="a", goal="count")
+        await harness.linked(row.id, timeout=5)
+        await agent.seen("SubscribeToTask", timeout=5)
+        async with Journal.open(store) as other:
+            agent.complete("done")
+            await other.handle(hear(row.id, heard))
+        assert (await until(harness, row.id, "COMPLETED")).text == "done"
+        await agent.all_closed()
+        assert (await kinds(harness, row.id)).count("Resolved") == 1
+        notes, _ = await harness.notes("p")
+        assert [note.kind for note in notes] == ["ended"]
 
 
 @both

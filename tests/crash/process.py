@@ -1,6 +1,7 @@
 """locum in a process of its own, for tests that kill, freeze, stop and start it. Asserts nothing.
 
-It is `locum serve` with a configuration file, always on the same port and the same store.
+It is `locum serve` with a configuration file, always on the same port and the same store, which is
+in its folder unless `store` names another.
 """
 
 import asyncio
@@ -51,7 +52,7 @@ class LocumProcess:
         tables = [{"id": key, "follow_interval": "1s", **table} for key, table in agents.items()]
         self.configure(
             server=server,
-            store={"url": f"sqlite:///{self.store}"},
+            store={"url": f"sqlite:///{self.store}"} | sections.pop("store", {}),
             standin=QUICK | sections.pop("standin", {}),
             agents=tables,
             **sections,
@@ -74,9 +75,10 @@ class LocumProcess:
                 env={key: text for key, text in os.environ.items() if not key.startswith("LOCUM_")},
             )
         if ready:
-            await self._until_ready()
+            await self.until_ready()
 
-    async def _until_ready(self) -> None:
+    async def until_ready(self) -> None:
+        """Return when it is ready."""
         assert self._process is not None
         async with asyncio.timeout(START_LIMIT), httpx.AsyncClient(trust_env=False) as client:
             while True:
@@ -87,6 +89,12 @@ class LocumProcess:
                 except httpx.TransportError:
                     pass
                 await asyncio.sleep(0.05)
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        assert self._process is not None
+        return self._process.pid
 
     def send(self, sign: signal.Signals) -> None:
         """Send it a signal, by its own process id."""

@@ -1,0 +1,29 @@
+"""Starting the agent `self`, where the settings say that there is one (A9). Serves nothing itself."""
+
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+from ...settings import Settings
+
+if TYPE_CHECKING:
+    from a2a.server.agent_execution import AgentExecutor
+
+    from .server import SelfAgent
+
+__all__ = ["open_self"]
+
+
+async def open_self(
+    settings: Settings, executor: "AgentExecutor | None", stack: AsyncExitStack
+) -> "SelfAgent | None":
+    """The agent `self`, entered on `stack`; None without `[card]` or an executor."""
+    card = settings.card
+    if card is None or not (executor or card.executor):
+        return None
+    # The SDK's server is loaded only by those who serve an agent with it.
+    from .executors import load_executor  # noqa: PLC0415
+    from .server import SelfAgent  # noqa: PLC0415
+
+    own_url = settings.server.own_url
+    executor = executor or load_executor(card.executor)
+    return await stack.enter_async_context(SelfAgent(card, base_url=own_url, executor=executor))
