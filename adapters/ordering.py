@@ -12,7 +12,6 @@ from typing import Any
 from msgspec import Struct
 
 from locum.core.commands import Reply, Spawn
-from locum.core.errors import RequestError
 from locum.core.events import Envelope, Follows
 from locum.core.report import Part
 from locum.core.subtask import SubTask
@@ -23,6 +22,7 @@ from .a2a.extensions import TASK_EXTENSION
 from .a2a.wire.words import one_line
 from .requests import checked_id, checked_line, checked_parts, checked_text, checked_timeout
 from .settings.agents import SELF
+from .values import found_in, refusal
 
 __all__ = ["Brief", "follows_of", "keyed_id", "new_id", "reply_command", "spawn_command"]
 
@@ -73,9 +73,10 @@ def spawn_command(
     now: datetime,
 ) -> Spawn:
     """The command that records the brief for an agent. Raises RequestError."""
-    goal = checked_text("goal", brief.goal, empty=False)
+    goal = checked_text("goal", brief.goal, empty=False, wanted="what is to be done, in words")
     if isinstance(brief.acceptance_criteria, str):
-        raise RequestError("acceptance_criteria: found a text; give a list of texts")
+        found = found_in(brief.acceptance_criteria)
+        raise refusal("acceptance_criteria", found=found, accepted="an array of strings")
     seconds = checked_timeout(brief.timeout)
     at = to_text(now)
     return Spawn(
@@ -126,7 +127,9 @@ def reply_command(
         actor=checked_line("actor", actor),
         correlation_id=checked_line("correlation_id", correlation_id or ""),
         message_id=str(uuid.uuid4()),
-        text=checked_text("text", text, empty=bool(checked)),
+        text=checked_text(
+            "text", text, empty=bool(checked), wanted="the answer, in words or as parts"
+        ),
         parts=checked,
         question=question,
     )
@@ -135,13 +138,16 @@ def reply_command(
 def follows_of(before: SubTask, agent_id: str) -> Follows:
     """The context of an ended sub-task, for one of the same agent (C14). Raises RequestError."""
     if before.agent_id != agent_id:
-        raise RequestError(
-            f"follows: sub-task {before.id} is agent {before.agent_id!r}'s, not {agent_id!r}'s; a"
-            " context is continued with the agent that has it"
+        raise refusal(
+            "follows",
+            found=f"sub-task {before.id}, which is agent {before.agent_id!r}'s",
+            accepted=f"one of agent {agent_id!r}: a context is continued with the agent that has it",
         )
     if not before.is_resolved:
-        raise RequestError(
-            f"follows: sub-task {before.id} is {before.state}; wait for its end, or reply to it"
+        raise refusal(
+            "follows",
+            found=f"sub-task {before.id}, which is {before.state}",
+            accepted="one that has ended; wait for its end, or reply to it",
         )
     return Follows(
         sub_task_id=before.id, remote_task_id=before.remote_task_id, context_id=before.context_id

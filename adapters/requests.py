@@ -15,6 +15,7 @@ from locum.core.errors import RequestError
 from locum.core.report import Part
 
 from .a2a.envelope import to_wire_part
+from .values import Mistake, accepted_in, found_in, refusal, refusal_of
 
 __all__ = [
     "checked_id",
@@ -33,21 +34,30 @@ TIMEOUT_LIMIT = 366 * 86_400.0
 """The longest timeout of a sub-task, in seconds."""
 
 
-def checked_text(field: str, value: object, *, limit: int = TEXT_LIMIT, empty: bool = True) -> str:
-    """`value`, when it is a text that can be stored and sent. Raises RequestError."""
+def checked_text(
+    field: str,
+    value: object,
+    *,
+    limit: int = TEXT_LIMIT,
+    empty: bool = True,
+    wanted: str = "a string with words in it",
+) -> str:
+    """`value`, when it is a text that can be stored and sent. Raises RequestError.
+
+    `wanted` is what is accepted in the place of one that is empty and may not be.
+    """
     if not isinstance(value, str):
-        raise RequestError(f"{field}: found {type(value).__name__}; give a text")
+        raise refusal(field, found=found_in(value), accepted="a string")
     if not empty and not value.strip():
-        raise RequestError(f"{field}: found no text; say what is to be done")
+        raise refusal(field, found=found_in(value), accepted=wanted)
     if len(value) > limit:
-        raise RequestError(f"{field}: found {len(value)} characters; at most {limit} are accepted")
+        found = f"a string of {len(value)} characters"
+        raise refusal(field, found=found, accepted=f"at most {limit} characters")
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise RequestError(
-            f"{field}: the character at position {error.start} is half of a surrogate pair and is"
-            " no Unicode text; mend or remove it"
-        ) from error
+        found = f"half of a surrogate pair at position {error.start}"
+        raise refusal(field, found=found, accepted="Unicode text") from error
     return value
 
 
@@ -55,7 +65,8 @@ def checked_line(field: str, value: object, *, limit: int = LINE_LIMIT) -> str:
     """`value`, when it is one line without control characters. Raises RequestError."""
     text = checked_text(field, value, limit=limit)
     if any(ord(character) < 32 or ord(character) == 127 for character in text):
-        raise RequestError(f"{field}: control characters are not accepted; give one plain line")
+        accepted = "one line, no control characters in it"
+        raise refusal(field, found="a control character", accepted=accepted)
     return text
 
 
@@ -63,7 +74,8 @@ def checked_id(field: str, value: object) -> str:
     """`value`, when it can name something: one line, not empty. Raises RequestError."""
     text = checked_line(field, value, limit=ID_LIMIT)
     if not text.strip():
-        raise RequestError(f"{field}: found nothing; give an id of 1 to {ID_LIMIT} characters")
+        accepted = f"an id of 1 to {ID_LIMIT} characters"
+        raise refusal(field, found=found_in(text), accepted=accepted)
     return text
 
 
@@ -73,9 +85,8 @@ def checked_timeout(value: object) -> float | None:
         return None
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 < float(value) <= TIMEOUT_LIMIT:  # type: ignore[arg-type]  # is a number
-        raise RequestError(
-            f"timeout: found {value!r}; give seconds, more than 0 and at most {TIMEOUT_LIMIT:.0f}"
-        )
+        accepted = f"seconds, a number more than 0 and at most {TIMEOUT_LIMIT:.0f}; or null"
+        raise refusal("timeout", found=found_in(value), accepted=accepted)
     return float(value)  # type: ignore[arg-type]  # is a number
 
 
@@ -84,18 +95,21 @@ def checked_parts(parts: Sequence[Part | Mapping[str, Any]]) -> tuple[Part, ...]
 
     Raises RequestError for a part that cannot be sent as it is.
     """
+    accepted = f"an array of at most {PARTS_LIMIT} parts"
     if isinstance(parts, str | bytes | Mapping) or not isinstance(parts, Sequence):
-        raise RequestError(f"parts: found {type(parts).__name__}; give a list of parts")
+        raise refusal("parts", found=found_in(parts), accepted=accepted)
     if len(parts) > PARTS_LIMIT:
-        raise RequestError(f"parts: found {len(parts)}; at most {PARTS_LIMIT} are accepted")
+        raise refusal("parts", found=found_in(list(parts)), accepted=accepted)
     return tuple(_part(f"parts[{index}]", part) for index, part in enumerate(parts))
 
 
 def _part(field: str, given: Part | Mapping[str, Any]) -> Part:
     part = given if isinstance(given, Part) else _converted(field, given)
     contents = (part.text, part.data, part.raw, part.url)
-    if sum(content is not UNSET for content in contents) != 1:
-        raise RequestError(f"{field}: give exactly one of text, data, raw and url")
+    held = sum(content is not UNSET for content in contents)
+    if held != 1:
+        found = f"{held} of them" if held else "none of them"
+        raise refusal(field, found=found, accepted="exactly one of text, data, raw and url")
     for name in ("text", "raw", "url", "media_type", "filename"):
         value = getattr(part, name)
         if isinstance(value, str):
@@ -105,25 +119,30 @@ def _part(field: str, given: Part | Mapping[str, Any]) -> Part:
         msgspec.json.encode(part)
         to_wire_part(part)
     except RequestError as error:
-        raise RequestError(f"{field}: {error.message}") from error
+        below = (Mistake(**one) for one in error.detail["errors"])
+        raise refusal_of([one._replace(path=f"{field}.{one.path}") for one in below]) from error
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        raise RequestError(f"{field}: it cannot be sent as JSON ({error})") from error
+        found = f"what cannot be sent as JSON ({error})"
+        raise refusal(field, found=found, accepted="JSON values") from error
     return part
 
 
 def _converted(field: str, given: object) -> Part:
     if not isinstance(given, Mapping):
-        raise RequestError(f"{field}: found {type(given).__name__}; give a mapping")
+        raise refusal(field, found=found_in(given), accepted="an object")
     fields = dict(given)
     if isinstance(fields.get("raw"), bytes | bytearray):
         fields["raw"] = base64.b64encode(fields["raw"]).decode()
-    unknown = set(fields) - set(Part.__struct_fields__)
+    unknown = sorted(str(name) for name in set(fields) - set(Part.__struct_fields__))
     if unknown:
-        raise RequestError(
-            f"{field}: unknown {', '.join(sorted(map(repr, unknown)))}; a part has one of text,"
-            " data, raw and url, and may have media_type, filename and metadata"
-        )
-    try:
-        return msgspec.convert(fields, Part)
-    except msgspec.ValidationError as error:
-        raise RequestError(f"{field}: {error}") from error
+        known = ", ".join(Part.__struct_fields__)
+        path = f"{field}.{unknown[0]}"
+        raise refusal(path, found="a field that a part does not have", accepted=known)
+    for name, value in fields.items():
+        try:
+            msgspec.convert({name: value}, Part)
+        except msgspec.ValidationError as error:
+            accepted = accepted_in(str(error)) or "what a part may hold"
+            path = f"{field}.{name}"
+            raise refusal(path, found=found_in(value), accepted=accepted) from error
+    return msgspec.convert(fields, Part)

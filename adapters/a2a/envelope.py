@@ -15,9 +15,9 @@ from a2a.types.a2a_pb2 import Part as WirePart
 from google.protobuf.struct_pb2 import Struct, Value
 from msgspec import UNSET
 
-from locum.core.errors import RequestError
 from locum.core.report import Part
 
+from ..values import found_in, refusal
 from .extensions import PARTICIPANT_METADATA_KEY, TASK_EXTENSION, TASK_MEDIA_TYPE
 
 __all__ = ["Envelope", "brief_message", "brief_text", "reply_message", "to_value", "to_wire_part"]
@@ -121,15 +121,17 @@ def to_wire_part(part: Part) -> WirePart:
         try:
             made.raw = base64.b64decode(part.raw, validate=True)
         except (binascii.Error, ValueError) as error:
-            raise RequestError(f"parts: `raw` is not base64 ({error}); encode the bytes") from error
+            found = f"what is no base64 ({error})"
+            raise refusal("raw", found=found, accepted="the bytes, as base64") from error
     elif isinstance(part.url, str):
         made.url = part.url
     elif part.data is not UNSET:
         made.data.CopyFrom(to_value(part.data))
     else:
-        raise RequestError("parts: a part needs one of text, data, raw and url")
+        accepted = "a part with one of text, data, raw and url"
+        raise refusal("text", found="nothing", accepted=accepted)
     if part.metadata:
-        made.metadata.CopyFrom(_to_struct(part.metadata, 0))
+        made.metadata.CopyFrom(_to_struct(part.metadata, 0, "metadata"))
     return made
 
 
@@ -139,49 +141,51 @@ def to_value(data: Any) -> Value:
     Raises RequestError for what would not arrive as it is: no JSON value, nested too deep, or a
     whole number that A2A's data, which has doubles only, would change on the way (case R9).
     """
-    return _to_value(data, 0)
+    return _to_value(data, 0, "data")
 
 
-def _to_value(data: Any, depth: int) -> Value:
+def _to_value(data: Any, depth: int, field: str) -> Value:
     if depth > _DEPTH_LIMIT:
-        raise RequestError(f"parts: data may be nested {_DEPTH_LIMIT} levels deep; send it as text")
+        found = f"more than {_DEPTH_LIMIT} levels of nesting"
+        raise refusal(field, found=found, accepted="less; or the data as text")
     match data:
         case None:
             return Value(null_value=0)  # type: ignore[arg-type]  # the stub wants the enum's type
         case bool():
             return Value(bool_value=data)
         case int() | float():
-            return Value(number_value=_to_double(data))
+            return Value(number_value=_to_double(data, field))
         case str():
             return Value(string_value=data)
         case Mapping():
-            return Value(struct_value=_to_struct(data, depth))
+            return Value(struct_value=_to_struct(data, depth, field))
         case list() | tuple():
             made = Value()
-            made.list_value.values.extend(_to_value(item, depth + 1) for item in data)
+            made.list_value.values.extend(_to_value(item, depth + 1, field) for item in data)
             return made
         case _:
-            raise RequestError(f"parts: a {type(data).__name__} is no JSON value")
+            raise refusal(field, found=found_in(data), accepted="JSON values")
 
 
-def _to_struct(data: Mapping[str, Any], depth: int) -> Struct:
+def _to_struct(data: Mapping[str, Any], depth: int, field: str) -> Struct:
     made = Struct()
     for name, value in data.items():
         if not isinstance(name, str):
-            raise RequestError(f"parts: the name {name!r} of a data field is no text")
-        made.fields[name].CopyFrom(_to_value(value, depth + 1))
+            raise refusal(field, found=f"{found_in(name)} as a name", accepted="strings as names")
+        made.fields[name].CopyFrom(_to_value(value, depth + 1, field))
     return made
 
 
-def _to_double(number: int | float) -> float:
+def _to_double(number: int | float, field: str) -> float:
     try:
         double = float(number)
     except OverflowError:
         double = math.inf
     if not math.isfinite(double) or double != number:
-        raise RequestError(
-            "parts: A2A carries numbers as doubles, so one of them would not arrive as it is;"
-            " send it as text"
+        raise refusal(
+            field,
+            found=f"{found_in(number)}, which would not arrive as it is: A2A carries doubles",
+            accepted="a number that a double holds; or the number as text",
         )
     return double
 

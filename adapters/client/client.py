@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar
 from a2a.types.a2a_pb2 import AgentCard, Message
 from msgspec import UNSET, UnsetType
 
-from locum.core.errors import ClientError, ClientTimeoutError, RequestError
+from locum.core.errors import ClientError, ClientTimeoutError
 from locum.core.lifecycle import A2AState
 
 from ..a2a.calls.remote_agent import AgentClient
@@ -23,6 +23,7 @@ from ..a2a.reports import Heard
 from ..origins import Origin
 from ..pause import Pause
 from ..requests import checked_text, checked_timeout
+from ..values import found_in, refusal
 from .account import Account
 from .configured import Auth, configured
 from .lines import Lines
@@ -241,7 +242,8 @@ class A2AClient:
         Those of other contexts and states are left out, also when the agent ignores the filter.
         """
         if isinstance(page_size, bool) or not 1 <= page_size <= PAGE_LIMIT:
-            raise RequestError(f"page_size: found {page_size!r}; give 1 to {PAGE_LIMIT}")
+            accepted = f"a whole number from 1 to {PAGE_LIMIT}"
+            raise refusal("page_size", found=found_in(page_size), accepted=accepted)
         wanted = None if state is None else _state(state)
 
         async def read(agent: AgentClient) -> A2APage:
@@ -326,7 +328,7 @@ def _one(heard: Heard) -> A2AResult:
 def _seconds(name: str, value: float) -> float:
     seconds = checked_timeout(value)
     if seconds is None:
-        raise RequestError(f"{name}: found None; give seconds")
+        raise refusal(name, found="null", accepted="seconds")
     return seconds
 
 
@@ -335,4 +337,4 @@ def _state(state: A2AState | str) -> A2AState:
         return A2AState(state)
     except ValueError:
         names = ", ".join(one.value for one in A2AState)
-        raise RequestError(f"state: found {state!r}; give one of {names}") from None
+        raise refusal("state", found=found_in(state), accepted=f"one of {names}") from None

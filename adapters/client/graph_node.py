@@ -11,12 +11,13 @@ from urllib.parse import unquote
 
 from a2a.types.a2a_pb2 import Message
 
-from locum.core.errors import ClientError, RemoteCallError, RequestError
+from locum.core.errors import ClientError, RemoteCallError
 from locum.core.lifecycle import A2AState
 from locum.core.report import parts_words
 
 from ..requests import checked_id, checked_text
 from ..tool import Tool
+from ..values import refusal
 from .client import A2AClient
 from .result import A2AResult
 from .told_as import answer_for, tool_name
@@ -95,7 +96,7 @@ class RemoteAgent:
         known = all_known.get(self.name) or {}
         task_id, context_id = known.get("task_id") or "", known.get("context_id") or ""
         if self._input_key not in state:
-            raise RequestError(f"state[{self._input_key!r}]: found nothing; put the message there")
+            raise refusal(f"state[{self._input_key!r}]", found="nothing", accepted="the message")
         result = await self._ask(state[self._input_key], task_id, context_id)
         waits = result.state is not None and result.state.is_parked
         references: References = {

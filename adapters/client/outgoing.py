@@ -4,10 +4,9 @@ from collections.abc import Callable
 
 from a2a.types.a2a_pb2 import Message, Role
 
-from locum.core.errors import RequestError
-
 from ..a2a.envelope import reply_message
 from ..requests import checked_text
+from ..values import found_in, refusal
 
 __all__ = ["outgoing"]
 
@@ -23,14 +22,12 @@ def outgoing(
     task_id = checked_text("task_id", task_id)
     context_id = checked_text("context_id", context_id)
     if isinstance(message, str):
-        text = checked_text("message", message, empty=False)
+        text = checked_text("message", message, empty=False, wanted="what is to be said")
         return reply_message(message_id=new_id(), task_id=task_id, context_id=context_id, text=text)
     if not isinstance(message, Message):
-        raise RequestError(
-            f"message: found {type(message).__name__}; give a text or an a2a Message"
-        )
+        raise refusal("message", found=found_in(message), accepted="a text or an a2a Message")
     if not message.parts:
-        raise RequestError("message: found no parts; put in what is to be said")
+        raise refusal("message", found="no parts", accepted="parts that say something")
     made = Message()
     made.CopyFrom(message)
     made.message_id = made.message_id or new_id()

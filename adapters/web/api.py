@@ -11,10 +11,11 @@ from litestar import MediaType, get, post
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, HeaderParameter, JSONBody, QueryParameter
 
-from locum.core.errors import RequestError, ServerError
+from locum.core.errors import ServerError
 from locum.core.lifecycle import A2AState
 from locum.projections import note_to_json, row_to_json
 
+from ..values import found_in, refusal
 from .bodies import CancelBody, ReplyBody, SpawnBody, check_id, parts_of
 from .feed import KEEP_ALIVE, EventStream
 from .paths import segment
@@ -89,7 +90,7 @@ class Api:
         correlation_id: CorrelationId = None,
     ) -> Json:
         """Hand out a sub-task. It is recorded when this answers."""
-        _check_choice(wait, "query wait", _WAITS)
+        _check_choice(wait, "wait", _WAITS)
         row = await self._harness.spawn(
             _parent(parent_id),
             agent=data.agent,
@@ -252,7 +253,7 @@ def _parent(text: str) -> str:
 
 
 def _sub_task(text: str) -> str:
-    return check_id(segment(text), "sub-task id")
+    return check_id(segment(text), "sub_task_id")
 
 
 def _caller(actor: str | None, correlation_id: str | None) -> dict[str, Any]:
@@ -274,23 +275,17 @@ def _words(header: str) -> str:
 
 
 def _state(text: str) -> A2AState:
-    _check_choice(text, "query state", tuple(A2AState))
+    _check_choice(text, "state", tuple(A2AState))
     return A2AState(text)
 
 
 def _check_choice(text: str, field: str, choices: tuple[str, ...]) -> None:
     if text not in choices:
-        found, accepted = repr(text[:40]), ", ".join(choices)
-        raise RequestError(
-            f"{field}: found {found}; accepted: {accepted}.",
-            detail={"field": field, "found": found, "accepted": accepted},
-        )
+        raise refusal(field, found=found_in(text), accepted=f"one of {', '.join(choices)}")
 
 
 def _cursor(text: str) -> int:
     if text.isascii() and text.isdigit() and len(text) <= 18:
         return int(text)
-    raise RequestError(
-        "Last-Event-ID: found no cursor; accepted: the id of an event of this stream.",
-        detail={"field": "Last-Event-ID"},
-    )
+    accepted = "the id of an event of this stream"
+    raise refusal("Last-Event-ID", found=found_in(text), accepted=accepted)

@@ -4,6 +4,7 @@ Only shapes and sizes are judged here; the harness judges what the values mean, 
 Python, and its refusals name the field too.
 """
 
+import difflib
 import re
 from typing import Annotated, Any
 
@@ -12,6 +13,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from locum.core.errors import RequestError
 from locum.core.report import Part
+
+from ..values import accepted_in, found_in, refusal
 
 __all__ = [
     "ID_LIMIT",
@@ -84,12 +87,13 @@ class CancelBody(_Body, frozen=True, kw_only=True):
 def read_json(body: bytes, wanted: Any) -> Any:
     """The body as `wanted`, strictly: a text is no number, an unknown field is refused.
 
-    Raises RequestError; its detail has `field` (empty: the body as a whole) and what was wrong.
+    Raises RequestError; its detail has `errors`: path (empty for the body as a whole), what was
+    found there and what is accepted.
     """
     try:
         return msgspec.json.decode(body, type=wanted)
     except msgspec.ValidationError as error:
-        raise _refusal(str(error), wanted) from None
+        raise _refusal(str(error), body, wanted) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _unreadable(str(error)) from None
     except RecursionError:
@@ -101,11 +105,13 @@ def check_id(text: str, field: str) -> str:
 
     Raises RequestError naming `field`.
     """
-    if text and len(text) <= ID_LIMIT and not _CONTROL.search(text):
+    has_control = _CONTROL.search(text)
+    if text and len(text) <= ID_LIMIT and not has_control:
         return text
-    raise RequestError(
-        f"{field}: accepted are 1 to {ID_LIMIT} characters, no control characters among them.",
-        detail={"field": field, "accepted": f"1 to {ID_LIMIT} characters, no controls"},
+    raise refusal(
+        field,
+        found="a control character" if has_control else found_in(text),
+        accepted=f"1 to {ID_LIMIT} characters, no control characters among them",
     )
 
 
@@ -117,35 +123,38 @@ def parts_of(bodies: tuple[PartBody, ...]) -> tuple[Part, ...]:
     )
 
 
-def _refusal(said: str, wanted: Any) -> RequestError:
+def _refusal(said: str, body: bytes, wanted: Any) -> RequestError:
     """What msgspec said, taken apart: which field, what was found, and what is accepted."""
-    what, _, path = said.replace("`", "").partition(" - at $")
-    field = path.removeprefix(".")
-    named = re.fullmatch(r"Object (contains unknown|missing required) field (.+)", what)
-    expected = re.fullmatch(r"Expected (.+?)(?:, got (.+))?", what)
-    if named:
-        struct = PartBody if field.startswith("parts[") else wanted
-        known = ", ".join(getattr(struct, "__struct_fields__", ()))
-        field = f"{field}.{named[2]}" if field else named[2]
-        is_unknown = named[1] == "contains unknown"
-        found = "an unknown field" if is_unknown else "nothing"
-        accepted = known if is_unknown and known else "a value"
-    elif expected:
-        found, accepted = expected[2] or "something else", expected[1]
-    else:
-        found, accepted = what, "what the schema says"
-    place = field or "the body"
-    return RequestError(
-        f"{place}: found {found}; accepted: {accepted}.",
-        detail={"field": field, "found": found, "accepted": accepted},
-    )
+    what, _, place = said.partition(" - at `$")
+    path = place.rstrip("`").removeprefix(".")
+    named = re.fullmatch(r"Object (contains unknown|missing required) field `(.+)`", what)
+    if named is None:
+        found = _found_at(path, body)
+        return refusal(path, found=found, accepted=accepted_in(what) or "what /schema describes")
+    field = f"{path}.{named[2]}" if path else named[2]
+    if named[1] == "missing required":
+        return refusal(field, found="nothing", accepted="a value; it is needed")
+    struct = PartBody if path.startswith("parts[") else wanted
+    known: list[str] = list(getattr(struct, "__struct_fields__", ()))
+    near = difflib.get_close_matches(named[2], known, n=1)
+    found = "a field that is not known" + (f" (is {near[0]} meant?)" if near else "")
+    return refusal(field, found=found, accepted=", ".join(known) or "no field")
+
+
+def _found_at(path: str, body: bytes) -> str:
+    """What the body holds at a path such as `parts[0].text`; numbers may be out of any range."""
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        return "a value that is out of range"
+    for index, name in re.findall(r"\[(\d+)\]|([^.\[\]]+)", path):
+        value = value[int(index)] if index else value[name]
+    return found_in(value)
 
 
 def _unreadable(why: str) -> RequestError:
     if "truncated" in why:
         # msgspec says so of both.
         why = "it ends too early, or holds half of a surrogate pair"
-    return RequestError(
-        f"The body is not JSON that can be read ({why}); send one JSON object in UTF-8.",
-        detail={"field": "", "found": why, "accepted": "one JSON object in UTF-8"},
-    )
+    accepted = "one JSON object in UTF-8"
+    return refusal("", found=f"what is not JSON that can be read ({why})", accepted=accepted)

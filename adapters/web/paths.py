@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from litestar.types import Scope
 
-from locum.core.errors import RequestError
+from ..values import refusal
 
 __all__ = ["routed_path", "segment"]
 
@@ -24,7 +24,8 @@ def routed_path(scope: Scope) -> str:
     """
     path, prefix = scope["path"], scope.get("root_path", "")
     if _CONTROL.search(path):
-        raise RequestError("The path has a control character in it; ids have none.")
+        accepted = "ids without control characters"
+        raise refusal("the path", found="a control character", accepted=accepted)
     raw = scope.get("raw_path") or b""
     if b"%2f" in raw.lower():
         parts = raw.decode("latin-1").split("/")

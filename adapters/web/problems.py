@@ -16,6 +16,7 @@ from litestar.types import Send
 from locum.core.errors import LocumError, RequestError
 
 from ..problem import INTERNAL, Problem, problem_of, status_of
+from ..values import Mistake, accepted_in, found_in, refusal_of
 
 __all__ = [
     "MEDIA_TYPE",
@@ -42,12 +43,17 @@ class ClientGoneError(Exception):
     """The client hung up while its request was read; nobody is left to answer."""
 
 
-def problem_for(error: Exception) -> tuple[Problem, dict[str, str]]:
-    """The document of any exception, and the headers that go with it."""
+def problem_for(
+    error: Exception, given: Mapping[str, str] | None = None
+) -> tuple[Problem, dict[str, str]]:
+    """The document of any exception, and the headers that go with it.
+
+    `given` are the request's query parameters, to tell what was found in one.
+    """
     headers: dict[str, str] = {}
     ours: LocumError | None = error if isinstance(error, LocumError) else None
     if isinstance(error, HTTPException):
-        ours, headers = _translated(error), dict(error.headers or {})
+        ours, headers = _translated(error, given or {}), dict(error.headers or {})
     if ours is None or (status := status_of(ours)) == INTERNAL:
         return _INTERNAL_PROBLEM, {}
     if status == 401:
@@ -65,7 +71,7 @@ _INTERNAL_PROBLEM = Problem(
 )
 
 
-def _translated(error: HTTPException) -> LocumError | None:
+def _translated(error: HTTPException, given: Mapping[str, str]) -> LocumError | None:
     """A refusal of the framework's in our own words; None for its failures."""
     status = error.status_code
     if status >= INTERNAL:
@@ -77,28 +83,24 @@ def _translated(error: HTTPException) -> LocumError | None:
         return RequestError(
             "This path does not take this method. `Allow` lists which it takes.", code=code
         )
-    faults = [_fault(entry) for entry in error.extra or () if isinstance(entry, Mapping)]
-    if faults:
-        said = "; ".join(f"{fault['field']}: {fault['message']}" for fault in faults)
-        return RequestError(f"The request cannot be used: {said}.", detail={"faults": faults})
+    mistakes = [_mistake(entry, given) for entry in error.extra or () if isinstance(entry, Mapping)]
+    if mistakes:
+        return refusal_of(mistakes)
     return RequestError(f"The request cannot be used: {error.detail}.", code=code)
 
 
-def _fault(entry: Mapping[str, Any]) -> dict[str, str]:
-    source = entry.get("source", "")
-    source = getattr(source, "value", source)
+def _mistake(entry: Mapping[str, Any], given: Mapping[str, str]) -> Mistake:
     key = str(entry.get("key", ""))
     if key == "data":
-        return {"field": "body", "message": "nothing was sent; send a JSON object"}
-    return {
-        "field": f"{source} {key}".strip(),
-        "message": str(entry.get("message", "")).replace("`", ""),
-    }
+        return Mistake("", "nothing", "a JSON object")
+    accepted = accepted_in(str(entry.get("message", ""))) or "what /schema describes"
+    accepted = accepted.removesuffix(" or null")  # which no query can say
+    return Mistake(key, found_in(given[key]) if key in given else "another value", accepted)
 
 
 def respond(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     """Litestar's exception handler: the problem document of whatever was raised."""
-    problem, headers = problem_for(error)
+    problem, headers = problem_for(error, request.query_params)
     if problem.status == INTERNAL and not isinstance(error, ClientGoneError):
         logger.error("%s %s failed", request.method, repr(request.scope["path"]), exc_info=error)
     return Response(

@@ -185,7 +185,7 @@ async def test_usage() -> None:
     said = await _ask("http://127.0.0.1:1", " ")
     assert (said.status, said.err) == (
         1,
-        "request.invalid: message: found no text; say what is to be done\n",
+        "request.invalid: message: found a string of white space; accepted: what is to be said.\n",
     )
     said = await _ask("http://127.0.0.1:1", "count", "--auth", "{ token = s3cret")
     assert (said.status, "s3cret" in said.err) == (2, False)

@@ -246,7 +246,7 @@ async def test_what_goes_wrong_is_an_answer() -> None:
             ({}, "needs message"),
             ({"message": 5}, "message: found int; give a text."),
             ({"message": "go", "to": "x"}, "does not take to; it takes message, task_id"),
-            ({"message": " "}, "message: found no text"),
+            ({"message": " "}, "message: found a string of white space"),
         ):
             said = await tool(**wrong)
             assert said.startswith("request.invalid: ")

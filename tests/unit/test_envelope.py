@@ -149,15 +149,15 @@ def test_a_reply_may_be_parts_alone() -> None:
 @pytest.mark.parametrize(
     "part, words",
     [
-        (Part(), "needs one of"),
+        (Part(), "one of text, data, raw and url"),
         (Part(raw="not base64!"), "base64"),
         (Part(data=2**53 + 1), "doubles"),
         (Part(data=10**400), "doubles"),
         (Part(data=float("nan")), "doubles"),
         (Part(data=float("inf")), "doubles"),
-        (Part(data={1: "x"}), "name 1"),
-        (Part(data={"x": {1, 2}}), "set is no JSON value"),
-        (Part(data=json.loads("[" * 99 + "]" * 99)), "nested"),
+        (Part(data={1: "x"}), "the number 1 as a name"),
+        (Part(data={"x": {1, 2}}), "no JSON value"),
+        (Part(data=json.loads("[" * 99 + "]" * 99)), "levels of nesting"),
     ],
 )
 def test_a_part_that_would_not_arrive_is_refused(part: Part, words: str) -> None:
