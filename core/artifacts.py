@@ -5,14 +5,14 @@ together is told by the artifact's id, never by its text.
 """
 
 import hashlib
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from .report import Artifact, Part, RemoteReport, Seen, parts_text
+from .merging import begins, by_key, holds, is_beginning, merge_snapshot, rest_after
+from .report import Artifact, Part, RemoteReport, Seen
 
-__all__ = ["Artifacts", "gained_parts", "measure", "merge_snapshot", "size_of"]
+__all__ = ["Artifacts", "gained_parts", "measure", "size_of"]
 
 FREE = 256
 COST = 64
@@ -30,13 +30,18 @@ class Artifacts:
     `note` takes a report in and gives the anomalies it met; `whole` gives what there is. Past
     `limit` bytes nothing more is taken in, so that an agent cannot make it grow without bound; what
     is there by then is over the limit, which its end is decided by (J3). A snapshot begins anew.
+
+    What a subscription brings before a snapshot that has all of it may be a replay (D7). It is put
+    together apart, from nothing, and is joined with the rest when the next snapshot comes, or the
+    next subscription begins.
     """
 
-    __slots__ = ("_growing", "_limit", "_size", "_whole")
+    __slots__ = ("_growing", "_limit", "_replay", "_size", "_whole")
 
     def __init__(self, *, limit: int | None = None) -> None:
         self._limit = limit
         self._growing: dict[tuple[str, int], _Growing] = {}
+        self._replay: Artifacts | None = None
         self._size = 0
         self._whole: tuple[Artifact, ...] | None = ()
 
@@ -47,11 +52,32 @@ class Artifacts:
     def whole(self) -> tuple[Artifact, ...]:
         """All artifacts so far, each as one."""
         if self._whole is None:
-            self._whole = tuple(growing.whole() for growing in self._growing.values())
+            self._whole = tuple(growing.whole() for growing in self._together().values())
         return self._whole
 
-    def note(self, report: RemoteReport) -> tuple[str, ...]:
-        """Take one report's artifacts in: an update's chunk, or a snapshot's whole list."""
+    def are_in(self, snapshot: RemoteReport) -> bool:
+        """True when the snapshot has all that there is."""
+        got = by_key(snapshot.artifacts)
+        return all(
+            key in got and not is_beginning(got[key], growing.whole())
+            for key, growing in self._together().items()
+        )
+
+    def note(self, report: RemoteReport, *, replayed: bool = False) -> tuple[str, ...]:
+        """Take one report's artifacts in: an update's chunk, or a snapshot's whole list.
+
+        `replayed` says that it may be heard once more: no snapshot on its subscription has had all
+        that there is.
+        """
+        if not report.artifacts and report.kind != "task":
+            return ()
+        if replayed:
+            if self._replay is None:
+                self._replay = Artifacts(limit=self._limit)
+            self._whole = None
+            return self._replay.note(report)
+        # What a stream brings before its own snapshot is older than that; GetTask's may lack it.
+        self.settle(is_past=report.kind == "task" and report.asked_at is None)
         if not report.artifacts:
             return ()
         if report.kind == "task":
@@ -63,6 +89,27 @@ class Artifacts:
                 anomalies.append(anomaly)
         return tuple(anomalies)
 
+    def settle(self, *, is_past: bool = False) -> None:
+        """Join what may have been a replay with the rest: it is over.
+
+        `is_past` says that it surely was one, as far as it repeats what is there.
+        """
+        if self._replay is None:
+            return
+        self._growing = self._together(is_past=is_past)
+        self._replay = None
+        self._size = sum(growing.size for growing in self._growing.values())
+        self._whole = None
+
+    def _together(self, *, is_past: bool = False) -> "dict[tuple[str, int], _Growing]":
+        together = dict(self._growing)
+        # What is over the limit already takes nothing more in.
+        if self._replay is not None and not self._is_over(self._size):
+            for key, heard in self._replay._growing.items():  # noqa: SLF001 - it is one of these
+                known = together.get(key)
+                together[key] = heard if known is None else _joined(known, heard, is_past=is_past)
+        return together
+
     def _is_over(self, size: int) -> bool:
         weight = size + COST * max(len(self._growing) - FREE, 0)
         return self._limit is not None and weight > self._limit
@@ -71,19 +118,21 @@ class Artifacts:
         # What is over the limit already was cut: GetTask's word is all that is left to go by.
         # An earlier snapshot's artifacts are not in this one any more: the agent has replaced them.
         # A snapshot without any says nothing of them.
+        got = by_key(snapshot)
         heard = {
             key: growing
             for key, growing in ({} if self._is_over(self._size) else self._growing).items()
-            if growing.is_streamed or not snapshot
+            if growing.is_streamed and not (key in got and growing.has_repeated(got[key]))
         }
         whole = tuple(growing.whole() for growing in heard.values())
         self._growing = {
             key: _Growing(
                 artifact,
                 is_closed=key in heard and heard[key].is_closed,
-                is_streamed=key in heard and heard[key].is_streamed,
+                is_streamed=key in self._growing and self._growing[key].is_streamed,
+                is_whole=True,
             )
-            for key, artifact in _by_key(merge_snapshot(whole, snapshot)).items()
+            for key, artifact in by_key(merge_snapshot(whole, snapshot)).items()
         }
         self._size = sum(growing.size for growing in self._growing.values())
         self._whole = None
@@ -102,7 +151,7 @@ class Artifacts:
                 return "artifact.over_limit"
             known.add(artifact)
         else:
-            known = _Growing(artifact)
+            known = _Growing(artifact, is_whole=not (append or erases_nothing))
             # A replacement may make it smaller, so it is taken in even past the limit.
             if self._is_over(self._size) and known.size >= size_before:
                 return "artifact.over_limit"
@@ -124,17 +173,29 @@ class _Growing:
         "_parts",
         "_plain",
         "is_closed",
+        "is_guessed",
         "is_streamed",
+        "is_whole",
         "size",
     )
 
     def __init__(
-        self, artifact: Artifact, *, is_closed: bool = False, is_streamed: bool = False
+        self,
+        artifact: Artifact,
+        *,
+        is_closed: bool = False,
+        is_guessed: bool = False,
+        is_streamed: bool = False,
+        is_whole: bool = False,
     ) -> None:
         self.is_closed = is_closed
         """True from its last chunk on, until it is replaced."""
+        self.is_guessed = is_guessed
+        """True when its end was added without knowing whether that was a replay (D7)."""
         self.is_streamed = is_streamed
         """True when a stream has brought some of it: GetTask may not have it all."""
+        self.is_whole = is_whole
+        """True when its beginning is known: its first chunk was no append."""
         self.size = _size_of(artifact)
         self._plain = msgspec.structs.replace(artifact, parts=(), metadata={})
         self._metadata = dict(artifact.metadata)
@@ -183,12 +244,43 @@ class _Growing:
             self._chunks = []
             self._loose = 0
 
+    def has_repeated(self, got: Artifact) -> bool:
+        """True when it goes on from what a snapshot has with a piece of just that: a replay."""
+        if not self.is_guessed:
+            return False
+        whole = self.whole()
+        return begins(whole, got) and holds(got, rest_after(got, whole))
+
     def whole(self) -> Artifact:
         """The artifact as far as it has come."""
         self._join()
         return msgspec.structs.replace(
             self._plain, parts=tuple(self._parts), metadata=dict(self._metadata)
         )
+
+
+def _joined(known: _Growing, heard: _Growing, *, is_past: bool) -> _Growing:
+    """What was known of an artifact, and what a subscription brought of it before a snapshot (D7).
+
+    That is the same once more, or a piece of it, or more of it, or another: an append that is no
+    beginning may be any of these.
+    """
+    one, other = known.whole(), heard.whole()
+    if begins(one, other):
+        return known
+    if heard.is_whole or begins(other, one):
+        return heard
+    if known.is_closed or (is_past and holds(one, other)):
+        return known
+    joined = _Growing(
+        one,
+        is_closed=heard.is_closed,
+        is_guessed=True,
+        is_streamed=True,
+        is_whole=known.is_whole,
+    )
+    joined.add(other)
+    return joined
 
 
 def _joins(last: Part, part: Part) -> bool:
@@ -217,74 +309,6 @@ def _size_about(artifact: Artifact) -> int:
 def _size_of_metadata(metadata: Mapping[str, object]) -> int:
     """Bytes of its entries as JSON. Of two that share no key, the sizes add up."""
     return len(msgspec.json.encode(metadata)) - 1 if metadata else 0
-
-
-def _by_key(artifacts: Iterable[Artifact]) -> dict[tuple[str, int], Artifact]:
-    """Artifacts by id; some agents give several the same one (or none), which are told by place."""
-    keyed: dict[tuple[str, int], Artifact] = {}
-    places: dict[str, int] = {}
-    for artifact in artifacts:
-        place = places.get(artifact.artifact_id, 0)
-        places[artifact.artifact_id] = place + 1
-        keyed[artifact.artifact_id, place] = artifact
-    return keyed
-
-
-def merge_snapshot(heard: Sequence[Artifact], snapshot: Sequence[Artifact]) -> tuple[Artifact, ...]:
-    """What was heard on streams, completed by a GetTask snapshot without doubling (D12).
-
-    The snapshot wins for each artifact that it has, unless it has only a beginning of what was
-    heard. An artifact that only the stream brought is kept, before the same one that it was before;
-    the rest is in the snapshot's order.
-    """
-    known = _by_key(heard)
-    got = _by_key(_as_heard(known, snapshot))
-    places = {key: place for place, key in enumerate(known)}
-    only_heard = deque(key for key in known if key not in got)
-    merged: list[Artifact] = []
-    for key, artifact in got.items():
-        while only_heard and places[only_heard[0]] < places.get(key, 0):
-            merged.append(known[only_heard.popleft()])
-        before = known.get(key, artifact)
-        merged.append(before if _is_beginning(artifact, before) else artifact)
-    return (*merged, *(known[key] for key in only_heard))
-
-
-def _as_heard(
-    known: Mapping[tuple[str, int], Artifact], snapshot: Sequence[Artifact]
-) -> Iterable[Artifact]:
-    """The snapshot, in which chunks that are listed apart are one artifact if they were one before."""
-    chunks: dict[str, list[Artifact]] = {}
-    for artifact in snapshot:
-        chunks.setdefault(artifact.artifact_id, []).append(artifact)
-    for key, listed in chunks.items():
-        before = known.get((key, 0))
-        if len(listed) > 1 and before is not None and (key, 1) not in known:
-            parts = tuple(part for artifact in listed for part in artifact.parts)
-            if parts_text(parts) == parts_text(before.parts):
-                yield msgspec.structs.replace(listed[0], parts=parts)
-                continue
-        yield from listed
-
-
-def _is_beginning(one: Artifact, other: Artifact) -> bool:
-    """True when `one` lacks what `other` goes on with.
-
-    Not when `other` only goes on with the end of `one` again, which may be nothing: those chunks
-    were replayed (D7).
-    """
-    text, whole_text = parts_text(one.parts), parts_text(other.parts)
-    rest, whole_rest = _not_text(one), _not_text(other)
-    if not whole_text.startswith(text) or whole_rest[: len(rest)] != rest:
-        return False
-    more, more_rest = whole_text[len(text) :], whole_rest[len(rest) :]
-    end_of_rest = rest[max(len(rest) - len(more_rest), 0) :]
-    is_replayed = text.endswith(more) and end_of_rest == more_rest
-    return not is_replayed
-
-
-def _not_text(artifact: Artifact) -> list[Part]:
-    return [part for part in artifact.parts if part.text is msgspec.UNSET and not part.is_empty]
 
 
 def measure(artifacts: Iterable[Artifact]) -> dict[str, Seen]:

@@ -21,6 +21,7 @@ __all__ = [
     "Outcome",
     "Verdict",
     "heard_state",
+    "is_older",
     "outcome_of",
     "question_of",
     "status_text",
@@ -138,6 +139,11 @@ def weigh(
     if is_settled or not _may_be_answered(sub_task, report, artifacts, age):
         return Verdict.CHANGE
     return Verdict.DOUBT
+
+
+def is_older(sub_task: SubTask, report: RemoteReport) -> bool:
+    """True when the report's status time is before the newest that is known (D14)."""
+    return _age(sub_task, report) == "older"
 
 
 Age: TypeAlias = Literal["older", "level", "newer", "unknown"]

@@ -251,7 +251,7 @@ class Desk:
 
     # --- hearing
 
-    def take(self, report: RemoteReport) -> RemoteReport:
+    def take(self, report: RemoteReport, *, replayed: bool = False) -> RemoteReport:
         """Take in a report's artifacts and oddities. Once for each report, before it is heard.
 
         A reply may be answered under another task (C13): the artifacts of the one before are not
@@ -261,7 +261,7 @@ class Desk:
         if self._task_of_artifacts and of != self._task_of_artifacts:
             self.artifacts = Artifacts(limit=self.office.settings.result_limit)
         self._task_of_artifacts = of
-        self.notice((*report.anomalies, *self.artifacts.note(report)))
+        self.notice((*report.anomalies, *self.artifacts.note(report, replayed=replayed)))
         return msgspec.structs.replace(report, anomalies=self._odd) if self._odd else report
 
     def notice(self, anomalies: Iterable[str]) -> None:

@@ -9,7 +9,7 @@ import asyncio
 import msgspec
 
 from locum.core.events import Cause
-from locum.core.hearing import Verdict, heard_state, question_of, weigh
+from locum.core.hearing import Verdict, heard_state, is_older, question_of, weigh
 from locum.core.lifecycle import A2AState
 from locum.core.report import RemoteReport, Source
 from locum.core.subtask import SubTask
@@ -23,7 +23,8 @@ class Ear:
     """What has been heard on one stream so far.
 
     `live` says that nothing on the stream is a replay: true for the answer to a message, and for
-    a subscription once its first snapshot has come.
+    a subscription once its first snapshot has come. Of its chunks that is said only by a snapshot
+    that has all that was heard of the artifacts.
     """
 
     def __init__(
@@ -33,14 +34,18 @@ class Ear:
         self._source: Source = source
         self._cause: Cause = cause
         self._live = live
+        self._whole = live
         self._moved = moved
         self._floor: str | None = None
 
     async def hear(self, heard: RemoteReport) -> None:
         """Take one event in and record what it means."""
         desk = self._desk
-        report = desk.take(heard)
         sub_task = await desk.load()
+        is_snapshot = heard.kind == "task" and not is_older(sub_task, heard)
+        # A snapshot that lacks what was heard does not show that the replay is over (D12).
+        self._whole = self._whole or (is_snapshot and desk.artifacts.are_in(heard))
+        report = desk.take(heard, replayed=not (self._whole or is_snapshot))
         if sub_task.is_resolved:
             return
         is_moving = self._is_moving(sub_task, report)
@@ -56,7 +61,7 @@ class Ear:
             return
         if report.kind == "artifact":
             return
-        if report.kind == "task" and not self._live:
+        if is_snapshot and not self._live:
             self._live = True
             self._floor = report.remote_at
         if self._floor and report.remote_at and report.remote_at < self._floor:

@@ -129,6 +129,8 @@ async def _hold(desk: Desk) -> None:
 
 
 async def _read(desk: Desk, pump: Pump[Heard]) -> None:
+    # What the subscription before brought without a snapshot may come again (D7).
+    desk.artifacts.settle()
     ear = Ear(desk, source="stream", cause="follow", live=False)
     clock = asyncio.get_running_loop().time
     quiet_since = clock()

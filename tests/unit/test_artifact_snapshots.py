@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from locum.core.artifacts import Artifacts, merge_snapshot
+from locum.core.artifacts import Artifacts
+from locum.core.merging import merge_snapshot
 from locum.core.report import Part, artifacts_text
 from tests.lives import artifact, chunk, data
 
