@@ -219,6 +219,12 @@ def own_agent(beneath: Mapping[str, Any], url: str) -> AgentSettings:
 
 def read_agents(beneath: Mapping[str, Any], agents: Any) -> tuple[AgentSettings, ...]:
     """The agents in the order given, each over the defaults `beneath`. Raises ConfigError."""
+    if isinstance(agents, Mapping):
+        raise ConfigError(
+            "agents",
+            found="one table: [agents], or [agents.NAME]",
+            accepted="[[agents]], with two brackets, above the keys of each agent",
+        )
     if not isinstance(agents, list):
         raise refuse(agents, "agents", "a list of tables: [[agents]]", secret=True)
     read: list[AgentSettings] = []

@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date, datetime, time
 from typing import Any, Protocol
 
 from locum.core.errors import ConfigError
@@ -83,13 +84,34 @@ def found(value: Any) -> str:
         case str():
             cut = value if len(value) <= _SHOWN else value[: _SHOWN - 1] + "…"
             said = f"the text {str(cut)!r}"
-        case Mapping():
-            said = "a table"
         case list() | tuple():
             said = f"a list of {len(value)}"
         case _:
-            said = f"a {type(value).__name__}"
+            said = _kind(value)
     return said + from_variable(value)
+
+
+def _kind(value: Any) -> str:
+    """What kind of value was found, in TOML's sense; nothing of the value itself."""
+    match value:
+        case bool():
+            return "true or false"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a text"
+        case Mapping():
+            return "a table"
+        case list() | tuple():
+            return "a list"
+        case datetime():
+            return "a date with a time"
+        case date():
+            return "a date"
+        case time():
+            return "a time"
+        case _:
+            return f"what TOML does not know ({type(value).__name__})"
 
 
 def from_variable(value: Any) -> str:
@@ -99,8 +121,8 @@ def from_variable(value: Any) -> str:
 
 def refuse(value: Any, key: str, accepted: str, *, secret: bool = False) -> ConfigError:
     """The error to raise; a secret is not shown, nor is anything that stands in its place."""
-    said = f"a value that is not shown{from_variable(value)}" if secret else found(value)
-    return ConfigError(key, found=said, accepted=accepted)
+    hidden = f"{_kind(value)} that is not shown{from_variable(value)}"
+    return ConfigError(key, found=hidden if secret else found(value), accepted=accepted)
 
 
 def plain(value: Any, key: str) -> Any:

@@ -38,7 +38,9 @@ def read_fields(struct: type[msgspec.Struct], table: Any, key: str) -> dict[str,
     """
     table = plain(table, key)
     if not isinstance(table, Mapping):
-        raise refuse(table, key, "a table", secret=True)
+        raise refuse(
+            table, key, f"one table: [{key}]" if _has_a_head(key) else "a table", secret=True
+        )
     rules = _rules(struct)
     values: dict[str, Any] = {}
     for name, value in table.items():
@@ -48,6 +50,11 @@ def read_fields(struct: type[msgspec.Struct], table: Any, key: str) -> dict[str,
         attribute, rule = rules[name]
         values[attribute] = rule.read(value, path)
     return values
+
+
+def _has_a_head(key: str) -> bool:
+    """Whether a table at this path can stand under a head of its own."""
+    return bool(key) and "[" not in key
 
 
 def _unknown(path: str, name: str, value: Any, known: list[str]) -> ConfigError:

@@ -1,7 +1,7 @@
 """Settings that cannot be: refused with the key's path, and never with a secret."""
 
 import re
-from datetime import date
+from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,14 @@ from .configured import AGENT, agent, refused
         ({"server": {"port": {}}}, "server.port", "a table", "whole number"),
         ({"server": {"port": [1]}}, "server.port", "a list of 1", "whole number"),
         ({"server": {"port": date(2026, 1, 1)}}, "server.port", "a date", "whole number"),
+        (
+            {"server": {"port": datetime(2026, 1, 1, tzinfo=UTC)}},
+            "server.port",
+            "a date with a time",
+            "whole number",
+        ),
+        ({"server": {"port": time.min}}, "server.port", "a time", "whole number"),
+        ({"server": {"port": None}}, "server.port", "(NoneType)", "whole number"),
         ({"server": {"port": "1" * 100}}, "server.port", "1…", "whole number"),
         ({"server": {"host": 5}}, "server.host", "number 5", "IP address"),
         ({"server": {"host": "a/b"}}, "server.host", "'a/b'", "IP address"),
@@ -33,7 +41,9 @@ from .configured import AGENT, agent, refused
         ({"server": {"base_url": "http://x/?a=1"}}, "server.base_url", "a query", "https://"),
         ({"server": {"host": "a b"}}, "server.host", "'a b'", "IP address"),
         ({"server": {"base_url": "/x"}}, "server.base_url", "relative", "https://"),
-        ({"server": 5}, "server", "not shown", "a table"),
+        ({"server": 5}, "server", "a number that is not shown", "one table: [server]"),
+        ({"server": [{"port": 1}]}, "server", "a list that is not shown", "one table: [server]"),
+        ({"server": True}, "server", "true or false that is not shown", "one table: [server]"),
         ({"store": {"url": "postgres://x"}}, "store.url", "not shown", "sqlite:///"),
         ({"standin": {"quiet_check": "60"}}, "standin.quiet_check", "'60'", '"60s"'),
         ({"standin": {"quiet_check": "60 parsecs"}}, "standin.quiet_check", "parsecs", '"5m"'),
@@ -59,7 +69,10 @@ from .configured import AGENT, agent, refused
         (agent(auth={"type": "magic"}), "agents[0].auth.type", "magic", '"bearer"'),
         (agent(auth={"type": "bearer"}), "agents[0].auth.token_env", "nothing", "a value"),
         (agent(colour="red"), "agents[0].colour", "unknown", "follow_interval"),
-        ({"agents": {}}, "agents", "not shown", "[[agents]]"),
+        ({"agents": {}}, "agents", "one table: [agents]", "[[agents]], with two brackets"),
+        ({"agents": {"inventory": AGENT}}, "agents", "[agents.NAME]", "[[agents]]"),
+        ({"agents": "x"}, "agents", "a text that is not shown", "[[agents]]"),
+        ({"agents": ["x"]}, "agents[0]", "a text that is not shown", "a table"),
         ({"agents": [{"url": "http://x"}]}, "agents[0].id", "nothing", "a value"),
         ({"agents": [AGENT, AGENT]}, "agents[1].id", "inventory", "a new id"),
         ({"agents_defaults": {"id": "x"}}, "agents_defaults.id", "an id", "[[agents]]"),
