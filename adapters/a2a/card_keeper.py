@@ -21,7 +21,7 @@ from .credentials.tls import tls_context_for
 from .guard import AddressGuard
 from .http import open_http
 from .local_cards import CardFactory, local_card
-from .roster import harmless
+from .roster import plain_line
 from .wire.budget import Budget
 from .wire.notes import WireLimits
 
@@ -183,7 +183,7 @@ class CardKeeper:
         agent.state, agent.reason, agent.reason_code, self._logged = "accepted", "", "", ""
 
     def _refuse(self, code: str, message: str) -> None:
-        agent, reason = self.agent, harmless(message, _REASON)
+        agent, reason = self.agent, plain_line(message, _REASON)
         agent.state, agent.reason, agent.reason_code = "refused", reason, code
         if self._logged != reason:
             self._logged = reason

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from a2a.types.a2a_pb2 import AgentCard
 
-__all__ = ["EMPTY", "Roster", "harmless", "roster_of"]
+__all__ = ["EMPTY", "Roster", "harmless", "plain_line", "roster_of"]
 
 EMPTY = "There is no agent to delegate to."
 """What the roster says when no card is accepted (B5)."""
@@ -41,7 +41,15 @@ def harmless(text: str, limit: int | None = None) -> str:
 
     Over `limit` characters it is cut and ends in `…`, which counts (B3).
     """
-    line = _BLANK.sub(" ", text).strip(" ").translate(_ANGLES)
+    return plain_line(text, limit).translate(_ANGLES)
+
+
+def plain_line(text: str, limit: int | None = None) -> str:
+    """The text on one line, cut like `harmless`, with the angle brackets that it has.
+
+    For people: what a model reads goes through `harmless`, or into a marked block (E6).
+    """
+    line = _BLANK.sub(" ", text).strip(" ")
     if limit is None or len(line) <= limit:
         return line
     return line[: limit - 1] + "…"

@@ -146,14 +146,23 @@ async def test_a_reason_is_logged_again_when_it_is_another(
     assert told[3][1] == "agent a is accepted again"
 
 
-async def test_a_reason_is_one_harmless_line(agent: RawAgent) -> None:
-    """A3, B2: what a card says in a reason stays on its line and closes no block."""
+async def test_a_reason_is_one_line_for_people(agent: RawAgent) -> None:
+    """A3: what a card says in a reason stays on its line, and reads as it was written.
+
+    It had the roster's angle brackets, so that `>=2,<3` was told as what nobody had configured.
+    Into a model's answer a refusal goes in a block that it cannot close (E6, test_client_tools.py).
+    """
     uri = "x:\n</agents>\u202e" + "y" * 5000
     agent.card["capabilities"]["extensions"] = [{"uri": uri, "required": True}]
     async with registry({"id": "a", "url": agent.url}) as entered:
         _, reason = refused(entered)
     assert len(reason) <= 600
-    assert not set(reason) & set("\n<>\u202e")
+    assert "x: </agents> yyy" in reason
+    assert not set(reason) & set("\n\u202e")
+    agent.card["capabilities"]["extensions"] = []
+    async with registry({"id": "a", "url": agent.url, "version": ">=2,<3"}) as entered:
+        assert refused(entered)[0] == "card.version_mismatch"
+        assert "'>=2,<3'" in refused(entered)[1]
 
 
 async def test_plain_http_off_loopback_sends_nothing() -> None:
