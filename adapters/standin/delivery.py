@@ -101,8 +101,12 @@ async def _send(desk: Desk, client: AgentClient, give_up: float) -> None:
     loop = asyncio.get_running_loop()
     sub_task = await desk.load()
     message = _brief_for(sub_task)
-    desk.mark_sent()
-    stream = client.send(message, return_immediately=True, participant_id=sub_task.participant_id)
+    stream = client.send(
+        message,
+        return_immediately=True,
+        participant_id=sub_task.participant_id,
+        on_sent=desk.mark_sent,
+    )
     ear = Ear(desk, source="send", cause="send", live=True)
     try:
         async with pumped(stream) as pump:
@@ -227,6 +231,8 @@ async def deliver_reply(desk: Desk, *, look_first: bool) -> None:
                 await _refused(desk, sub_task, error)
                 return
             in_doubt = in_doubt or error.kind == "in_doubt"
+            if not in_doubt:
+                desk.mark_unsent(pending.message_id)
             pause.at_least(error.retry_after)
             await asyncio.sleep(pause.step())
             continue
@@ -245,8 +251,12 @@ async def _send_reply(desk: Desk, client: AgentClient, sub_task: SubTask) -> Non
         parts=pending.parts,
         participant_id=sub_task.participant_id,
     )
-    desk.mark_sent()
-    stream = client.send(message, return_immediately=True, participant_id=sub_task.participant_id)
+    stream = client.send(
+        message,
+        return_immediately=True,
+        participant_id=sub_task.participant_id,
+        on_sent=desk.mark_sent,
+    )
     ear = Ear(desk, source="send", cause="send", live=True, moved=True)
     answered = False
     async with pumped(stream) as pump:

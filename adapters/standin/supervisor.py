@@ -46,6 +46,8 @@ class Supervisor:
         self._desks: dict[str, Desk] = {}
         self._slots: dict[str, Slot] = {}
         """What was open when locum stopped, and has no desk yet."""
+        self._unsent: dict[str, str] = {}
+        """Of these, the messages that had surely not left then, by sub-task."""
         self._recovery = Recovery(places=self._places, start=self._take_up)
         self._stop = asyncio.Event()
         self._ready = asyncio.Event()
@@ -56,6 +58,7 @@ class Supervisor:
         """How often a loop met an error that it could not turn into a record."""
 
     async def __aenter__(self) -> Self:
+        self._unsent = await self._office.journal.take_unsent()
         self._main = asyncio.create_task(self._run(), name="locum-supervisor")
         await self._ready.wait()
         return self
@@ -69,6 +72,19 @@ class Supervisor:
         assert self._main is not None, "left before it was entered"
         self.stop()
         await self._main
+        await self._keep_unsent()
+
+    async def _keep_unsent(self) -> None:
+        """No sub-task is in doubt only because locum stopped (F4)."""
+        desks = self._desks.values()
+        unsent = self._unsent | {one.id: one.known.unsent for one in desks if one.known.unsent}
+        if not unsent:
+            return
+        try:
+            await self._office.journal.keep_unsent(unsent)
+        except LocumError as error:
+            told = "%d messages have not left; at the next start each is in doubt: %s"
+            logger.warning(told, len(unsent), error.message)
 
     def stop(self) -> None:
         """Let go of every agent now (F4, D11); what is recorded from now on is taken up later."""
@@ -157,6 +173,7 @@ class Supervisor:
         if slot is not None:
             desk = Desk(self._office, slot.id, slot.parent_id, slot.agent)
             desk.recovered = True
+            desk.mark_unsent(self._unsent.pop(slot.id, ""))
             self._desks[slot.id] = desk
             self._set_deadline(desk, slot.deadline)
         return self._desks.get(sub_task_id)

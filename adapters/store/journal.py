@@ -8,11 +8,12 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from locum.core.commands import Command
 from locum.core.errors import LocumError, StoreError
@@ -30,6 +31,8 @@ from .writer import Outcome, Recorded, Writer
 __all__ = ["Journal", "OnEvents"]
 
 log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
 
 OnEvents: TypeAlias = Callable[[Sequence[tuple[int, Event]]], None]
 """Called in the event loop with events, each with its position, once the views show them."""
@@ -182,9 +185,23 @@ class Journal:
 
         Readers see the old ones until the new ones are whole. Commands wait meanwhile.
         """
+        return await self._between_commits(self._store.rebuild)
+
+    async def keep_unsent(self, messages: Mapping[str, str]) -> None:
+        """Keep the ids of messages that have surely not left, by sub-task, for the next start (F4).
+
+        Raises StoreError.
+        """
+        await self._between_commits(partial(self._store.keep_unsent, messages))
+
+    async def take_unsent(self) -> dict[str, str]:
+        """What was kept so; from now on it is kept no more. Raises StoreError."""
+        return await self._between_commits(self._store.take_unsent)
+
+    async def _between_commits(self, do: Callable[[], _T]) -> _T:
         self._check_open()
-        future: asyncio.Future[int] = self._loop.create_future()
-        self._queue.put(_Job(self._store.rebuild, future))
+        future: asyncio.Future[_T] = self._loop.create_future()
+        self._queue.put(_Job(do, future))
         return await future
 
     def _check_open(self) -> None:

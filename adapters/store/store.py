@@ -1,6 +1,6 @@
 """An opened store: its log of events and its projections, brought up to date. Blocking."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from locum.core.chain import decode
 from locum.core.errors import SubTaskNotFoundError
@@ -10,6 +10,7 @@ from locum.projections.tables import ViewTables
 
 from .ledger import Ledger, Stored
 from .sqlite import Datastore, Location, Synchronous, store_errors
+from .unsent import Unsent
 
 __all__ = ["Store"]
 
@@ -22,6 +23,7 @@ class Store:
     ledger: Ledger
     tables: ViewTables
     projector: Projector
+    unsent: Unsent
 
     def __init__(self, url: str, *, busy_timeout: float) -> None:
         self._location = Location.of(url)
@@ -44,6 +46,7 @@ class Store:
             self.ledger = Ledger(events)
             self.ledger.prepare()
             self.tables = ViewTables(views)
+            self.unsent = Unsent(events)
             if not project:
                 return
             self.tables.prepare()
@@ -76,6 +79,16 @@ class Store:
         """The next stored events of the whole log after a position."""
         with store_errors("to read its log"):
             return self.ledger.page(after, limit)
+
+    def keep_unsent(self, messages: Mapping[str, str]) -> None:
+        """Keep the ids of messages that have surely not left, by sub-task."""
+        with store_errors("to keep what was not sent yet"):
+            self.unsent.keep(messages)
+
+    def take_unsent(self) -> dict[str, str]:
+        """What was kept so, which is over with this."""
+        with store_errors("to find out what was not sent yet"):
+            return self.unsent.take()
 
     def rebuild(self) -> int:
         """Make the projections again from the log; returns the position they have reached."""

@@ -100,14 +100,19 @@ class Caller:
         streaming: bool = False,
         participant_id: str | None = None,
         timeout: float | None = None,
+        on_sent: Callable[[], None] | None = None,
     ) -> Iterator[Call]:
-        """A call of A2A's `method`; it is over when the context is left."""
+        """A call of A2A's `method`; it is over when the context is left.
+
+        `on_sent` is called when bytes of it are about to leave.
+        """
         notes = CallNotes(
             method=method,
             agent_id=self._agent_id,
             task_id=task_id,
             config_id=config_id,
             streaming=streaming,
+            on_sent=on_sent,
         )
         headers: dict[str, str] = {}
         participant = self._participant_id if participant_id is None else participant_id

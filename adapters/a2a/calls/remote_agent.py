@@ -88,6 +88,7 @@ class AgentClient(PushCalls):
         return_immediately: bool = False,
         participant_id: str | None = None,
         timeout: float | None = None,
+        on_sent: Callable[[], None] | None = None,
     ) -> AsyncGenerator[Heard, None]:
         """Send a message; what the agent answers, until a task's end or a direct answer.
 
@@ -95,6 +96,7 @@ class AgentClient(PushCalls):
         one answer, which `return_immediately` asks for before the work is done (C6). An answer to a
         message with a task id may move on to another task (C13). Use `aclosing`: leaving closes the
         connection (D11). An agent that answers with nothing at all is `remote.empty`, in doubt.
+        `on_sent` is called when bytes of it are about to leave: until then it surely was not read.
         """
         is_stream = self.streaming and streaming is not False
         request = SendMessageRequest(message=message)
@@ -106,6 +108,7 @@ class AgentClient(PushCalls):
             streaming=is_stream,
             participant_id=participant_id,
             timeout=timeout,
+            on_sent=on_sent,
         ) as call:
             client = self._streamed if is_stream else self._plain
             asked = AskedTask(call, message.task_id, may_move=bool(message.task_id))

@@ -5,7 +5,7 @@ finds them there and fills them in.
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
@@ -71,6 +71,8 @@ class CallNotes:
     """A terminal task state went by on the stream (K5)."""
     closed: bool | None = None
     """Whether the agent ended the stream after its last event; None unless it was waited for."""
+    on_sent: Callable[[], None] | None = field(default=None, repr=False, compare=False)
+    """Called whenever bytes of a request are about to leave: until then it surely was not read."""
     response: _Closable | None = field(default=None, repr=False, compare=False)
     """The stream that is held open, for `hang_up`."""
 
@@ -80,6 +82,12 @@ class CallNotes:
         self.content_type = self.challenge = ""
         self.sent = self.answered = self.ended = False
         self.events = 0
+
+    def leave(self) -> None:
+        """The first bytes of a request are about to leave."""
+        self.sent = True
+        if self.on_sent is not None:
+            self.on_sent()
 
     def note(self, kinds: Iterable[str]) -> None:
         """Keep the names of anomalies, and log each of them at DEBUG (K2)."""

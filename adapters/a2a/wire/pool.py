@@ -161,7 +161,7 @@ class _Request(aiohttp.ClientRequest):
         notes = CALL.get()
         if notes is None:
             return await super().send(conn)
-        notes.sent = True
+        notes.leave()
         try:
             return await super().send(conn)
         except ValueError:

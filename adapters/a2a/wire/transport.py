@@ -80,7 +80,8 @@ class WireTransport(httpx.AsyncBaseTransport):
             notes = CallNotes("")
         notes.begin()
         # Only our own pool says when the first byte leaves.
-        notes.sent = not isinstance(self._inner, Pool)
+        if not isinstance(self._inner, Pool):
+            notes.leave()
         request.headers["Accept-Encoding"] = "identity"
         token = CALL.set(notes)
         try:
