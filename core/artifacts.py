@@ -81,7 +81,7 @@ class Artifacts:
         if not report.artifacts:
             return ()
         if report.kind == "task":
-            return self._take_snapshot(report.artifacts)
+            return self._take_snapshot(report)
         anomalies: list[str] = []
         for artifact in report.artifacts:
             anomaly = self._update(artifact, append=report.append, last=report.last_chunk)
@@ -114,25 +114,33 @@ class Artifacts:
         weight = size + COST * max(len(self._growing) - FREE, 0)
         return self._limit is not None and weight > self._limit
 
-    def _take_snapshot(self, snapshot: tuple[Artifact, ...]) -> tuple[str, ...]:
+    def _take_snapshot(self, report: RemoteReport) -> tuple[str, ...]:
         # What is over the limit already was cut: GetTask's word is all that is left to go by.
         # An earlier snapshot's artifacts are not in this one any more: the agent has replaced them.
         # A snapshot without any says nothing of them.
-        got = by_key(snapshot)
+        known = {} if self._is_over(self._size) else self._growing
+        got = by_key(report.artifacts)
+        is_asked = report.asked_at is not None
+        is_end = is_asked and report.state is not None and report.state.is_terminal
         heard = {
             key: growing
-            for key, growing in ({} if self._is_over(self._size) else self._growing).items()
-            if growing.is_streamed and not (key in got and growing.has_repeated(got[key]))
+            for key, growing in known.items()
+            if growing.is_streamed
+            and not (key in got and growing.is_less_now(got[key], is_end=is_end))
         }
-        whole = tuple(growing.whole() for growing in heard.values())
+        whole = {key: growing.whole() for key, growing in heard.items()}
+        merged = by_key(merge_snapshot(tuple(whole.values()), report.artifacts))
         self._growing = {
             key: _Growing(
                 artifact,
                 is_closed=key in heard and heard[key].is_closed,
-                is_streamed=key in self._growing and self._growing[key].is_streamed,
+                is_shown=(
+                    known[key].is_shown if key in heard and artifact is whole[key] else is_asked
+                ),
+                is_streamed=key in known and known[key].is_streamed,
                 is_whole=True,
             )
-            for key, artifact in by_key(merge_snapshot(whole, snapshot)).items()
+            for key, artifact in merged.items()
         }
         self._size = sum(growing.size for growing in self._growing.values())
         self._whole = None
@@ -150,6 +158,7 @@ class Artifacts:
             if self._is_over(self._size):
                 return "artifact.over_limit"
             known.add(artifact)
+            known.is_shown = False
         else:
             known = _Growing(artifact, is_whole=not (append or erases_nothing))
             # A replacement may make it smaller, so it is taken in even past the limit.
@@ -174,6 +183,7 @@ class _Growing:
         "_plain",
         "is_closed",
         "is_guessed",
+        "is_shown",
         "is_streamed",
         "is_whole",
         "size",
@@ -185,6 +195,7 @@ class _Growing:
         *,
         is_closed: bool = False,
         is_guessed: bool = False,
+        is_shown: bool = False,
         is_streamed: bool = False,
         is_whole: bool = False,
     ) -> None:
@@ -192,6 +203,8 @@ class _Growing:
         """True from its last chunk on, until it is replaced."""
         self.is_guessed = is_guessed
         """True when its end was added without knowing whether that was a replay (D7)."""
+        self.is_shown = is_shown
+        """True when GetTask has had all of it once."""
         self.is_streamed = is_streamed
         """True when a stream has brought some of it: GetTask may not have it all."""
         self.is_whole = is_whole
@@ -244,8 +257,14 @@ class _Growing:
             self._chunks = []
             self._loose = 0
 
-    def has_repeated(self, got: Artifact) -> bool:
-        """True when it goes on from what a snapshot has with a piece of just that: a replay."""
+    def is_less_now(self, got: Artifact, *, is_end: bool) -> bool:
+        """True when a snapshot that has less of it has all of it all the same.
+
+        At the end that GetTask tells, when GetTask had more of it before; and when what is more
+        repeats a piece of what the snapshot has, and may have been a replay.
+        """
+        if is_end and self.is_shown:
+            return True
         if not self.is_guessed:
             return False
         whole = self.whole()

@@ -169,3 +169,14 @@ def test_any_cut_of_a_replay_gives_the_same(pieces: list[str], draw: st.DataObje
             artifacts.note(report, replayed=True)
         sent = max(sent, heard)
         assert artifacts_text(artifacts.whole) == "".join(pieces[:sent])
+
+
+def test_which_snapshot_ends_a_replay() -> None:
+    """D7: a snapshot that has all that was heard; one without it may be a part of the replay."""
+    artifacts = after("one two ", *chunks("one two ", "three "))
+    whole = artifact("a", "one two three ")
+    assert artifacts.are_in(task("WORKING", artifacts=(artifact("b", "z"), whole)))
+    assert artifacts.are_in(task("WORKING", artifacts=(artifact("a", "another"),)))
+    assert not artifacts.are_in(task("WORKING", artifacts=(artifact("a", "one two "),)))
+    assert not artifacts.are_in(task("WORKING"))
+    assert Artifacts().are_in(task("WORKING"))

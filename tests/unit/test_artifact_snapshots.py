@@ -1,5 +1,7 @@
 """Artifacts of a stream and of GetTask brought together: nothing is lost and nothing doubled."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from locum.core.artifacts import Artifacts
 from locum.core.merging import merge_snapshot
 from locum.core.report import Part, artifacts_text
-from tests.lives import artifact, chunk, data
+from tests.lives import artifact, chunk, data, task
 
 from .assembled import HELLO, snapshot, together, words
 
@@ -137,3 +139,29 @@ def test_a_snapshot_does_not_open_what_was_closed() -> None:
     late = chunk("a", "again", append=True)
     assert artifacts.note(late) == ("artifact.append_after_last",)
     assert artifacts.note(chunk("b", "y", append=True)) == ()
+
+
+ASKED: dict[str, Any] = {"asked_at": 2}
+
+
+def test_a_result_that_became_shorter() -> None:
+    """D12: of what GetTask has shown whole nothing is missing from it: at the end, less is less."""
+    long, short = artifact("a", "42 (preliminary)"), artifact("a", "42")
+    heard = (chunk("a", "42 (preliminary)"), task("WORKING", artifacts=(long,), **ASKED))
+    end = task("COMPLETED", artifacts=(short,), **ASKED)
+    assert words(together(*heard, end)) == [("a", "42")]
+    # An answer that is out of date is none of the end, and changes nothing about that.
+    late = task("WORKING", artifacts=(short,), **ASKED)
+    assert words(together(*heard, late)) == [("a", "42 (preliminary)")]
+    assert words(together(*heard, late, end)) == [("a", "42")]
+
+
+def test_a_result_of_which_gettask_had_less_before() -> None:
+    """D12: an agent whose GetTask never had what its stream brought loses nothing of it."""
+    end = task("COMPLETED", artifacts=(artifact("a", "one "),), **ASKED)
+    half = task("WORKING", artifacts=(artifact("a", "one "),), **ASKED)
+    whole = (chunk("a", "one "), chunk("a", "two", append=True))
+    for heard in (whole, (*whole, half), (whole[0], half, whole[1])):
+        assert words(together(*heard, end)) == [("a", "one two")]
+    stream = task("WORKING", artifacts=(artifact("a", "one two"),))
+    assert words(together(*whole, stream, end)) == [("a", "one two")]
