@@ -1,5 +1,7 @@
 """Talking to the running server, for the commands that change something. Knows only its API."""
 
+import socket
+import ssl
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
@@ -77,8 +79,8 @@ class Server:
             raise RequestError("An argument is not UTF-8 text; nothing was sent.") from error
         except httpx.ConnectError as error:
             raise ServerError(
-                f"No locum server answers at {self.url}. Start one with `locum serve`, or name"
-                " another with --server."
+                f"No locum server answers at {self.url}{_why(error)}. Start one with `locum serve`,"
+                " or name another with --server."
             ) from error
         except httpx.HTTPError as error:
             raise ServerError(
@@ -102,6 +104,19 @@ class Server:
                 " with --server.",
                 code="server.no_answer",
             ) from None
+
+
+def _why(error: httpx.ConnectError) -> str:
+    """Why nobody answers, when it is another reason than that nobody listens."""
+    link: BaseException | None = error
+    while link is not None:
+        if isinstance(link, ssl.SSLError):
+            reason = getattr(link, "verify_message", "") or link.reason or "no connection"
+            return f" (TLS: {reason.replace('_', ' ').lower()})"
+        if isinstance(link, socket.gaierror) and link.strerror:
+            return f" ({link.strerror[:1].lower()}{link.strerror[1:]})"
+        link = link.__cause__ or link.__context__
+    return ""
 
 
 _EXAMPLE = "http://127.0.0.1:8420"

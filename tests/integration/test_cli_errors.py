@@ -1,6 +1,7 @@
 """How commands end when something is wrong: a sentence with a code, a status, never a stack trace."""
 
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -272,3 +273,29 @@ async def test_an_argument_that_is_no_text(tmp_path: Path) -> None:
             )
             assert done.returncode == 1
             assert done.stderr.startswith(b"request.invalid: An ")
+
+
+async def test_a_server_that_is_elsewhere(tmp_path: Path) -> None:
+    """CLI: why nobody answers is said where it is not that nobody listens."""
+    said = await cli("complete", "p", "--server", "http://nowhere.invalid")
+    sentence = _sentence(said, "server.unreachable")
+    assert re.search(r"http://nowhere\.invalid \([^()]+\)\. Start one with", sentence)
+    async with site(tmp_path) as on:
+        server = f"https://127.0.0.1:{on.port}"
+        said = await cli("complete", "p", "--server", server)
+        assert f"{server} (TLS: " in _sentence(said, "server.unreachable")
+
+
+async def test_an_agent_that_is_not_there() -> None:
+    """CLI, A4: what was found is said once, and what to change."""
+    url = f"http://127.0.0.1:{_free_port()}"
+    sentence = _sentence(await cli("ask", url, "hello"), "card.unreachable")
+    assert sentence.count("cannot be") == 1
+    assert "See that the agent runs there, or mend its URL." in sentence
+
+
+async def test_an_empty_answer_is_told_as_one(tmp_path: Path) -> None:
+    """CLI, C12: an empty reply is refused for what it is; it was told what a goal would be."""
+    async with site(tmp_path) as on:
+        sentence = _sentence(await on.cli("reply", "st-1", ""), "request.invalid")
+        assert "text: found an empty string; accepted: the answer" in sentence

@@ -102,6 +102,9 @@ async def _get(
     except (httpx.HTTPError, httpx.InvalidURL, RemoteCallError) as error:
         said = error_for(error, notes)
         words = said.message.removeprefix(f"Agent {agent_id!r}, AgentCard: ")
+        if said.code == "remote.unreachable":
+            why = words.removeprefix("it cannot be reached: ")
+            words = f"{why}. See that the agent runs there, or mend its URL."
         raise CardError(
             f"The card at {url} cannot be had: {words}",
             code=_CODES.get(said.code, "card.unreachable"),
