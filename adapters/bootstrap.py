@@ -20,6 +20,7 @@ from locum.core.events import Event
 from locum.core.lifecycle import A2AState
 from locum.core.report import Part
 from locum.projections import Notification, SubTaskRow, row_of
+from locum.projections.moments import Moment
 
 from .a2a.own.opening import open_self
 from .a2a.registry import Registry
@@ -30,6 +31,7 @@ from .settings import Settings
 from .standin.office import Office
 from .standin.supervisor import Supervisor
 from .store.journal import Journal
+from .store.moments import moment_in
 from .store.owner import owned
 from .store.writer import Recorded
 from .tool import Tool
@@ -287,6 +289,15 @@ class Harness:
     async def events(self, sub_task_id: str) -> list[dict[str, Any]]:
         """The sub-task's events as JSON values, in order (H1). Raises SubTaskNotFoundError."""
         return [msgspec.to_builtins(event) for event in await self._journal.events(sub_task_id)]
+
+    async def replay(
+        self, sub_task_id: str, *, version: int | None = None, at: str | None = None
+    ) -> Moment:
+        """The sub-task as it was at a version or a time (RFC 3339), else as it is (H4).
+
+        Raises SubTaskNotFoundError, HistoryError.
+        """
+        return await moment_in(self._journal, sub_task_id, version=version, at=at)
 
     async def complete(
         self, parent_id: str, *, actor: str = "api", correlation_id: str | None = None
