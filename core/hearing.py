@@ -20,6 +20,7 @@ __all__ = [
     "ANSWERED",
     "Outcome",
     "Verdict",
+    "asks_again",
     "heard_state",
     "is_older",
     "outcome_of",
@@ -175,6 +176,8 @@ def _same_question(
 ) -> Verdict:
     """Parked and heard parked: the question heard again, or another one (E2)."""
     words, _ = question_of(sub_task, report, artifacts)
+    if words and words == sub_task.beside:
+        return Verdict.SAME
     has_same_words = words in ("", sub_task.asked)
     if has_same_words and _has_same_parts(sub_task, report):
         return Verdict.SAME
@@ -183,6 +186,16 @@ def _same_question(
         known = _not_text(sub_task.asked_parts) if has_same_words else sub_task.asked
         return Verdict.SAME if known else Verdict.CHANGE
     return Verdict.CHANGE if is_sure else Verdict.DOUBT
+
+
+def asks_again(sub_task: SubTask, report: RemoteReport, artifacts: tuple[Artifact, ...]) -> bool:
+    """True when a task asks the question that the open reply answers, as it did before (C12)."""
+    state = heard_state(sub_task, report)
+    if sub_task.reply is None or state is None or not state.is_parked:
+        return False
+    words, _ = question_of(sub_task, report, artifacts)
+    is_same = words in ("", sub_task.asked) and _has_same_parts(sub_task, report)
+    return is_same or words == sub_task.beside
 
 
 def _has_same_parts(sub_task: SubTask, report: RemoteReport) -> bool:
@@ -214,6 +227,8 @@ def _may_be_answered(
     A newer time proves nothing: some agents stamp each answer with the present.
     """
     words, _ = question_of(sub_task, report, artifacts)
+    if words and words == sub_task.beside:
+        return True
     is_same = words in ("", sub_task.asked) and _has_same_parts(sub_task, report)
     if age == "level" and is_same:
         # Some agents give the message of one and the same status another id each time.

@@ -27,7 +27,7 @@ from .events import (
 from .lifecycle import A2AState
 from .report import Artifact, Part, Seen
 
-__all__ = ["FLIPS_KEPT", "PendingReply", "PushConfig", "SubTask", "evolve", "replay"]
+__all__ = ["BESIDE", "FLIPS_KEPT", "PendingReply", "PushConfig", "SubTask", "evolve", "replay"]
 
 
 class PendingReply(Struct, frozen=True, kw_only=True):
@@ -102,6 +102,8 @@ class SubTask(Struct, frozen=True, kw_only=True):
     asked_parts: tuple[Part, ...] = ()
     """The parts of that question, as far as they were kept (D16)."""
     asked_state: A2AState | None = None
+    beside: str = ""
+    """What the task itself goes on asking while that question is open, if a message asks it."""
     seen: dict[str, Seen] = {}
     """How much there was of each artifact when that question was asked (D16)."""
     watch: Watch | None = None
@@ -146,6 +148,8 @@ class SubTask(Struct, frozen=True, kw_only=True):
         return bool(self.remote_task_id)
 
 
+BESIDE = "question.beside_task"
+"""The oddity of a question that came in a message, while its task asks what was answered."""
 FLIPS_KEPT = 64
 """The latest flips that are kept; a limit above it would never be reached (D15)."""
 
@@ -281,6 +285,7 @@ def _parked(sub_task: SubTask, event: Parked) -> dict[str, object]:
         # Once, the same question was recorded again without its parts.
         "asked_parts": event.parts if is_new or event.parts else sub_task.asked_parts,
         "asked_state": event.state,
+        "beside": _beside(sub_task, event) if is_new else sub_task.beside,
         "seen": event.seen,
         "watch": watch,
         "push_config_id": watch.config_id or sub_task.push_config_id,
@@ -293,6 +298,13 @@ def _parked(sub_task: SubTask, event: Parked) -> dict[str, object]:
         "remote_at": event.remote_at or sub_task.remote_at,
         "changed_at": event.at,
     }
+
+
+def _beside(sub_task: SubTask, event: Parked) -> str:
+    if BESIDE not in event.anomalies:
+        return ""
+    # A message that answers another such message: the task asks what it asked before that.
+    return sub_task.beside or sub_task.asked
 
 
 def _push_revoked(sub_task: SubTask, event: PushRevoked) -> dict[str, object]:

@@ -5,18 +5,29 @@ is known and says all there is to say; otherwise one GetTask decides or complete
 """
 
 import asyncio
+import logging
 
 import msgspec
 
+from locum.core.errors import RemoteCallError
 from locum.core.events import Cause
-from locum.core.hearing import Verdict, heard_state, is_older, question_of, weigh
+from locum.core.hearing import (
+    Verdict,
+    asks_again,
+    heard_state,
+    is_older,
+    question_of,
+    weigh,
+)
 from locum.core.lifecycle import A2AState
 from locum.core.report import RemoteReport, Source
-from locum.core.subtask import SubTask
+from locum.core.subtask import BESIDE, SubTask
 
 from .desk import Desk
 
 __all__ = ["Ear"]
+
+logger = logging.getLogger("locum.standin")
 
 
 class Ear:
@@ -48,17 +59,13 @@ class Ear:
         report = desk.take(heard, replayed=not (self._whole or is_snapshot))
         if sub_task.is_resolved:
             return
-        is_moving = self._is_moving(sub_task, report)
-        if not sub_task.is_linked or is_moving:
+        if report.kind == "message":
+            await self._words(sub_task, report)
+            return
+        if not sub_task.is_linked or self._is_moving(sub_task, report):
             sub_task = await self._link(sub_task, report)
             if sub_task.is_resolved or not sub_task.is_linked:
                 return
-        elif report.kind == "message":
-            # Words beside the task: the judge says what state it is in, and they count where the
-            # task has none of its own (D12).
-            if (said := await desk.ask()) is not None:
-                await desk.judge(_completed(said, report), self._cause)
-            return
         if report.kind == "artifact":
             return
         if is_snapshot and not self._live:
@@ -75,12 +82,67 @@ class Ear:
     async def _link(self, sub_task: SubTask, report: RemoteReport) -> SubTask:
         """Record the remote task at once (C4); a state that may need completing comes after."""
         state = heard_state(sub_task, report)
-        is_said = report.kind in ("task", "message") or (state is not None and not state.is_settled)
+        is_said = report.kind == "task" or (state is not None and not state.is_settled)
         first = report if is_said else msgspec.structs.replace(report, state=None)
         recorded = await self._desk.hear(
             first, source=self._source, cause=self._cause, moved=self._moved
         )
         return recorded.sub_task
+
+    async def _words(self, sub_task: SubTask, report: RemoteReport) -> None:
+        """A message: the answer when there is no task (C5), or words beside one."""
+        desk = self._desk
+        if self._may_be_of_a_task(sub_task, report):
+            said = await self._named_task(sub_task, report.remote_task_id)
+            if said is not None:
+                told = _completed(said, report)
+                await desk.hear(told, source="get", cause=self._cause, moved=self._moved)
+                return
+        if not sub_task.is_linked:
+            await desk.hear(report, source=self._source, cause=self._cause)
+            return
+        # The judge says what state the task is in; the words count where it has none (D12).
+        said = await desk.ask()
+        if said is None:
+            return
+        asks = self._moved and bool(report.parts)
+        if asks and asks_again(await desk.load(), said, desk.artifacts.whole):
+            await desk.hear(
+                _asked_beside(said, report), source="get", cause=self._cause, confirmed=True
+            )
+        else:
+            await desk.judge(_completed(said, report), self._cause)
+
+    def _may_be_of_a_task(self, sub_task: SubTask, report: RemoteReport) -> bool:
+        """True when it names a task that is not the known one, and may be what this led to."""
+        known = [sub_task.remote_task_id, *sub_task.replaced]
+        if sub_task.follows is not None:
+            known.append(sub_task.follows.remote_task_id)
+        is_another = report.remote_task_id not in ("", *known)
+        return is_another and (self._moved or not sub_task.is_linked)
+
+    async def _named_task(self, sub_task: SubTask, task_id: str) -> RemoteReport | None:
+        """The task that a message names, None when the agent does not know it (C4, C5).
+
+        Many agents give a direct answer the id of a task that they never made. One that cannot be
+        asked now is asked a few times more, and then believed to be one of these.
+        """
+        desk = self._desk
+        for pause in (*desk.office.settings.push_recheck, None):
+            client = desk.client
+            if client is None:
+                return None
+            try:
+                said = await client.get(task_id, participant_id=sub_task.participant_id)
+            except RemoteCallError as error:
+                logger.info("sub-task %s: the task of a message: %s", desk.id, error.code)
+                if error.kind == "refused" or pause is None:
+                    return None
+                await asyncio.sleep(pause)
+            else:
+                asked = msgspec.structs.replace(said.report, asked_at=sub_task.version)
+                return desk.take(asked)
+        return None
 
     async def _news(self, sub_task: SubTask, report: RemoteReport) -> None:
         desk = self._desk
@@ -158,4 +220,15 @@ def _completed(said: RemoteReport, report: RemoteReport) -> RemoteReport:
         return said
     return msgspec.structs.replace(
         said, text=report.text, parts=report.parts, message_id=report.message_id
+    )
+
+
+def _asked_beside(said: RemoteReport, report: RemoteReport) -> RemoteReport:
+    """A task that still asks what was answered, and the message that is asked instead (C12)."""
+    return msgspec.structs.replace(
+        said,
+        text=report.text,
+        parts=report.parts,
+        message_id=report.message_id,
+        anomalies=(*said.anomalies, BESIDE),
     )

@@ -9,6 +9,7 @@ from locum.core.hearing import (
     STATUS_LIMIT,
     Verdict,
     heard_state,
+    is_older,
     question_of,
     status_text,
 )
@@ -33,6 +34,15 @@ def test_answered_and_not_asked(state: A2AState) -> None:
     expected = A2AState.COMPLETED if is_answer else state
     assert heard_state(life.sub_task, task(state, sub_state=ANSWERED)) is expected
     assert heard_state(life.sub_task, task(state, sub_state="awaiting-payment")) is state
+
+
+def test_what_is_older() -> None:
+    """D14: a status time is older than what is known only when both are there."""
+    sub_task = Life.parked().sub_task
+    times = (remote(1), remote(2), remote(3), None)
+    reports = [task("WORKING", remote_at=at) for at in times]
+    assert [is_older(sub_task, report) for report in reports] == [True, False, False, False]
+    assert not is_older(Life().sub_task, reports[0])
 
 
 def test_what_a_parked_agent_asks() -> None:

@@ -107,6 +107,9 @@ OTHERS: Final[dict[str, str]] = {
     "cancel.unconfirmed": "The end was wanted here, and the agent did not confirm it in time.",
     "context.changed": "An update named another contextId; the first one stays.",
     "push.bare": "A push was a bare object, as A2A 0.3 sent it; it rang all the same.",
+    "question.beside_task": (
+        "A reply was answered with a message, while its task asks what it asked before."
+    ),
     "question.too_large": "A question was too large to be kept whole; it was cut.",
     "reply.refused": "The agent refused a reply, but had gone on by itself meanwhile.",
 }
