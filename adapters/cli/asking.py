@@ -18,11 +18,9 @@ from .options import json_option, refusable
 from .output import clean, console, plain, print_json
 from .reaching import credential_tables, reaching_options
 from .show import state_text
+from .waiting import WAITS
 
 __all__ = ["ask"]
-
-WAITS = 3
-"""Exit status when the agent waits for an answer or an authorisation that nobody gave."""
 
 
 @click.command()

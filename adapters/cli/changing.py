@@ -19,7 +19,7 @@ from .options import (
 from .output import clean, console, print_json, waiting
 from .server import Server, segment
 from .show import print_result
-from .waiting import attend
+from .waiting import ENDED, WAITS, attend
 
 __all__ = ["cancel", "complete", "delegate", "reply"]
 
@@ -60,7 +60,9 @@ def delegate(  # one parameter an option
 ) -> None:
     """Hand GOAL to AGENT.
 
-    With --wait, exit status 0 means that it was completed.
+    With --wait, exit status 0 means that it was completed, 1 that it ended otherwise, and 3 that the
+    agent waits for an answer or an authorisation: without a terminal nobody is waited for, only the
+    lines of standard input answer.
     """
     body = {
         "agent": agent,
@@ -73,30 +75,35 @@ def delegate(  # one parameter an option
         "follows": follows,
     }
     given = {key: value for key, value in body.items() if value is not None}
-    row = asyncio.run(_delegate(parent, given, server, config, wait=wait, quiet=as_json))
+    path = f"/v1/parents/{segment(parent)}/sub-tasks"
+    if wait:
+        _wait(path, given, server, config, as_json=as_json)
+        return
+    row = asyncio.run(_post(path, given, server, config))
     if as_json:
         print_json(row)
-    elif wait:
-        print_result(console(), row)
     else:
         click.echo(f"{row['id']} {row['state']}")
-    if wait and row["state"] != "COMPLETED":
-        raise SystemExit(1)
 
 
-async def _delegate(
-    parent: str,
-    body: dict[str, Any],
-    server: str | None,
-    config: Path | None,
-    *,
-    wait: bool,
-    quiet: bool,
+def _wait(
+    path: str, body: dict[str, Any], server: str | None, config: Path | None, *, as_json: bool
+) -> None:
+    """Post, wait for the end of the sub-task that it is about, and print it; the exit status too."""
+    row = asyncio.run(_attended(path, body, server, config, quiet=as_json))
+    if as_json:
+        print_json(row)
+    else:
+        print_result(console(), row)
+    if row["state"] != "COMPLETED":
+        raise SystemExit(1 if row["state"] in ENDED else WAITS)
+
+
+async def _attended(
+    path: str, body: dict[str, Any], server: str | None, config: Path | None, *, quiet: bool
 ) -> dict[str, Any]:
     async with Server.of(load_settings(config), server, actor=actor_name()) as api:
-        row = await api.post(f"/v1/parents/{segment(parent)}/sub-tasks", body)
-        if not wait:
-            return row
+        row = await api.post(path, body)
         try:
             return await attend(api, row, quiet=quiet)
         except (asyncio.CancelledError, LocumError):
@@ -108,6 +115,7 @@ async def _delegate(
 @click.argument("sub_task_id", metavar="ID")
 @click.argument("text")
 @click.option("--question", type=int, help="The version that is answered; refused when it is old.")
+@click.option("--wait", is_flag=True, help="Wait for the end, as `delegate --wait` does.")
 @server_option
 @config_option
 @json_option
@@ -116,16 +124,23 @@ def reply(
     sub_task_id: str,
     text: str,
     question: int | None,
+    wait: bool,
     server: str | None,
     config: Path | None,
     as_json: bool,
 ) -> None:
-    """Answer what sub-task ID asks."""
+    """Answer what sub-task ID asks.
+
+    With --wait, the exit status is that of `locum delegate --wait`.
+    """
     body: dict[str, Any] = {"text": text}
     if question is not None:
         body["question"] = question
-    row = asyncio.run(_post(f"/v1/sub-tasks/{segment(sub_task_id)}/reply", body, server, config))
-    _print_row(row, as_json=as_json)
+    path = f"/v1/sub-tasks/{segment(sub_task_id)}/reply"
+    if wait:
+        _wait(path, body, server, config, as_json=as_json)
+    else:
+        _print_row(asyncio.run(_post(path, body, server, config)), as_json=as_json)
 
 
 @click.command()

@@ -34,8 +34,9 @@ def export(
     config: Path | None,
     as_json: bool,
 ) -> None:
-    """Print the record of sub-task ID, an event a line, as it is stored.
+    """Print the record as JSON lines, to be replayed elsewhere.
 
+    It is that of sub-task ID, or of all, an event a line, as it is stored.
     `locum replay --history F` and locum.core.histories read it, on any machine.
     """
     if everything == (sub_task_id is not None):

@@ -20,9 +20,14 @@ class Keyboard:
         self._read = b""
         self._is_over = False
 
+    @property
+    def is_terminal(self) -> bool:
+        """True where somebody may be sitting."""
+        return os.isatty(self._fd)
+
     def forget(self) -> None:
         """Drop what was typed at a terminal before anything was asked: it is no answer to it."""
-        if os.isatty(self._fd):
+        if self.is_terminal:
             termios.tcflush(self._fd, termios.TCIFLUSH)
             self._read = b""
 

@@ -68,10 +68,11 @@ def replay(
     config: Path | None,
     as_json: bool,
 ) -> None:
-    """Show sub-task ID as it was: its row, what the model had been told, and what came next.
+    """Show a sub-task as it was, and what was to be done next.
 
-    What came next is what a stand-in that was started at that moment would have done, going by the
-    record alone. ID may be left out where an export holds one sub-task.
+    Shown are its row, what the model had been told, and what a stand-in that was started at that
+    moment would have done next, going by the record alone. ID may be left out where an export holds
+    one sub-task.
     """
     if sub_task_id is None and history is None:
         raise click.UsageError("Name a sub-task, or give --history.")

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from rich.console import Console
@@ -16,34 +16,70 @@ from .output import clean, console, is_live, plain
 from .server import Server, segment
 from .show import state_text
 
-__all__ = ["ENDED", "attend"]
+__all__ = ["ENDED", "WAITS", "attend"]
 
 LOOK_PAUSE = 0.2
 """Seconds between two looks at a row that is waited for."""
 ABSENCE = 30.0
 """Seconds that a server may be away while it is waited for: one that was restarted goes on."""
+WAITS = 3
+"""Exit status when the agent waits for an answer or an authorisation that nobody gave."""
+ASKS = ("INPUT_REQUIRED", "AUTH_REQUIRED")
 ENDED = ("COMPLETED", "FAILED", "CANCELED", "REJECTED")
 
 
 async def attend(api: Server, row: dict[str, Any], *, quiet: bool) -> dict[str, Any]:
     """The row when the sub-task has ended. What the agent asks meanwhile is asked here.
 
-    `quiet`: no progress is shown where it cannot move. Raises LocumError.
+    Without a terminal the lines that are in standard input answer, and when there is none the row
+    is returned as it is, parked: nobody is there who could be waited for. `quiet`: no progress is
+    shown where it cannot move. Raises LocumError.
     """
     keyboard = Keyboard()
     with _progress(console(stderr=True), quiet=quiet) as progress:
         asked = ""
         while row["state"] not in ENDED:
             progress.show(row)
-            if row["state"] not in ("INPUT_REQUIRED", "AUTH_REQUIRED"):
+            if row["state"] not in ASKS:
                 asked = ""
             elif asked != (question := f"{row['state']} {row['text']}"):
                 asked = question
-                row = await _ask(api, row, progress, keyboard)
+                if keyboard.is_terminal:
+                    row = await _ask(api, row, progress, keyboard)
+                elif (answered := await _answer(api, row, progress, keyboard)) is None:
+                    return row
+                else:
+                    row = answered
                 continue
             await asyncio.sleep(LOOK_PAUSE)
             row = await _look(api, row, progress)
     return row
+
+
+async def _answer(
+    api: Server, row: dict[str, Any], progress: "_Progress", keyboard: Keyboard
+) -> dict[str, Any] | None:
+    """Answer with the next line that is there; the row then, or None when there is no line."""
+    progress.say(_question(row))
+    if row["state"] == "AUTH_REQUIRED":
+        progress.say("It goes on by itself once it has that; if it wants words, they go with:")
+    else:
+        with suppress(TimeoutError):
+            while (text := await asyncio.wait_for(keyboard.line(), LOOK_PAUSE)) is not None:
+                if not text.strip():
+                    continue
+                try:
+                    return await _reply(api, row, text)
+                except LocumError as error:
+                    progress.say(f"{error.code}: {error.message}")
+        progress.say("Nobody answers here; answer with:")
+    progress.say(f"  locum reply {row['id']} TEXT --wait")
+    return None
+
+
+def _question(row: Mapping[str, Any]) -> str:
+    wants = "asks" if row["state"] == "INPUT_REQUIRED" else "needs an authorisation"
+    return f"{row['agent']} {wants}: {row['text'] or '(it gave no words)'}"
 
 
 async def _ask(
@@ -51,8 +87,7 @@ async def _ask(
 ) -> dict[str, Any]:
     """Ask at the terminal what the agent asks; the row once it was answered, here or elsewhere."""
     with progress.standing_aside():
-        wants = "asks" if row["state"] == "INPUT_REQUIRED" else "needs an authorisation"
-        progress.say(f"{row['agent']} {wants}: {row['text'] or '(it gave no words)'}")
+        progress.say(_question(row))
         if row["state"] == "AUTH_REQUIRED":
             progress.say("It goes on by itself once it has that; if it wants words, they go with")
             progress.say(f"  locum reply {row['id']} TEXT")

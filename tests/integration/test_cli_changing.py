@@ -5,6 +5,8 @@ import getpass
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.agents.frames import EOF, EV, HOLD, A, T
 from tests.agents.reply import Reply
 from tests.agents.seen import Seen
@@ -137,20 +139,46 @@ async def test_a_failure_is_exit_status_1(tmp_path: Path) -> None:
         assert json.loads(said.out)["state"] == "FAILED"
 
 
-async def test_with_nobody_to_ask(tmp_path: Path) -> None:
-    """CLI: at the end of its input the question is left to others, and the wait goes on."""
+@pytest.mark.parametrize("is_open", [True, False], ids=["idle", "closed"])
+@pytest.mark.parametrize("state", ["INPUT_REQUIRED", "AUTH_REQUIRED"])
+async def test_with_nobody_to_ask(tmp_path: Path, state: str, is_open: bool) -> None:
+    """CLI: without a terminal the question is told, how to answer it, and the exit status is 3.
+
+    It waited for ever, for whoever might answer from elsewhere.
+    """
     async with site(tmp_path) as on:
-        on.agent.on("SendStreamingMessage", [EV(ASKS), EOF], [EV(DONE), EOF])
-        on.agent.task = ASKS
+        asks = T(state, "Which hall?")
+        on.agent.on("SendStreamingMessage", [EV(asks), EOF], [EV(DONE), EOF])
+        on.agent.task = asks
         config = ("--config", str(on.config))
         async with started("delegate", "raw", "Count", "--wait", *config) as process:
             assert process.stdin is not None
-            process.stdin.close()
-            sub_task_id = (await _line(process, "Nobody answers here")).split()[-2]
-            on.agent.task = DONE
-            assert (await on.cli("reply", sub_task_id, "the big one")).status == 0
-            status = await process.wait()
-        assert status == 0
+            if not is_open:
+                process.stdin.close()
+            await _line(process, "Which hall?")
+            sub_task_id = (await _line(process, "  locum reply st-")).split()[2]
+            async with asyncio.timeout(PATIENCE):
+                status = await process.wait()
+            assert process.stdout is not None
+            out = (await process.stdout.read()).decode()
+        assert status == 3
+        assert out.splitlines()[0].split()[:2] == [state, sub_task_id]
+        # What it says to do does it: the wait goes on where it was.
+        on.agent.task = DONE
+        said = await on.cli("reply", sub_task_id, "the big one", "--wait", "--json")
+        assert said.status == 0, said.err
+        assert json.loads(said.out)["text"] == "nine chairs"
+
+
+async def test_a_question_with_json(tmp_path: Path) -> None:
+    """CLI: with `--json` the row of what waits is on standard output, the status 3 as well."""
+    async with site(tmp_path) as on:
+        on.agent.on("SendStreamingMessage", [EV(ASKS), EOF])
+        on.agent.task = ASKS
+        said = await on.cli("delegate", "raw", "Count", "--wait", "--json")
+        assert said.status == 3
+        assert json.loads(said.out)["state"] == "INPUT_REQUIRED"
+        assert "raw asks: Which hall?\n" in said.err
 
 
 async def test_answers_from_a_pipe(tmp_path: Path) -> None:
