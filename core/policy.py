@@ -4,7 +4,7 @@ The stand-in performs the action, turns what it heard into a command, and asks a
 instant it was stopped at, the answer starts again from the record (I1).
 """
 
-from typing import TypeAlias
+from typing import Literal, TypeAlias, assert_never
 
 from msgspec import Struct
 
@@ -17,6 +17,7 @@ __all__ = [
     "Action",
     "AwaitPush",
     "CancelRemote",
+    "ChangeWatch",
     "DeletePush",
     "Follow",
     "Known",
@@ -26,14 +27,24 @@ __all__ = [
     "Send",
     "SendReply",
     "Traits",
+    "Wanted",
     "next_action",
 ]
 
 
+Wanted: TypeAlias = Literal["push", "follow", "off", "any"]
+
+
 class Traits(Struct, frozen=True, kw_only=True):
-    """What the agent can do, by its card and its settings."""
+    """What the agent can do, by its card and its settings.
+
+    `watch` is how a parked task of its is to be watched (D1): "any" while its card is not known,
+    None when nothing is known, so that the recorded watch stands. A task is polled where it cannot
+    be followed.
+    """
 
     streaming: bool = True
+    watch: Wanted | None = None
 
 
 class Known(Struct, frozen=True, kw_only=True):
@@ -89,6 +100,12 @@ class AwaitPush(Struct, frozen=True, kw_only=True, tag_field="action", tag="awai
     config_id: str
 
 
+class ChangeWatch(Struct, frozen=True, kw_only=True, tag_field="action", tag="change_watch"):
+    """Record another watch for the same question: the settings want it by now (D1)."""
+
+    watch: Wanted
+
+
 class CancelRemote(Struct, frozen=True, kw_only=True, tag_field="action", tag="cancel"):
     """Cancel the remote task and end (F2, C11)."""
 
@@ -107,7 +124,16 @@ class Rest(Struct, frozen=True, kw_only=True, tag_field="action", tag="rest"):
 
 
 Action: TypeAlias = (
-    Send | SendReply | Follow | Poll | RegisterPush | AwaitPush | CancelRemote | DeletePush | Rest
+    Send
+    | SendReply
+    | ChangeWatch
+    | Follow
+    | Poll
+    | RegisterPush
+    | AwaitPush
+    | CancelRemote
+    | DeletePush
+    | Rest
 )
 
 
@@ -135,13 +161,41 @@ def next_action(
     reply = sub_task.reply
     if reply is not None and known.delivered != reply.message_id:
         return SendReply(message_id=reply.message_id, look_first=known.unsent != reply.message_id)
-    return _delete_push(sub_task) or _watch(sub_task, traits, known)
+    change = _change_watch(sub_task, traits.watch)
+    return change or _delete_push(sub_task) or _watch(sub_task, traits, known)
+
+
+def _change_watch(sub_task: SubTask, wanted: Wanted | None) -> ChangeWatch | None:
+    """Another watch, where the recorded one is not what is wanted (D1).
+
+    A refused push config is not asked for again under the same question. That it was refused is
+    forgotten as soon as no push is wanted, so that it is asked for when it is wanted again.
+    """
+    watch = sub_task.watch
+    if watch is None or wanted is None:
+        return None
+    match wanted:
+        case "push":
+            is_other = watch.mode != "push" and not sub_task.push_refused
+        case "follow":
+            is_other = watch.mode in ("push", "off") or sub_task.push_refused
+        case "off":
+            is_other = watch.mode != "off"
+        case "any":
+            is_other = watch.mode == "off"
+        case _ as never:
+            assert_never(never)
+    return ChangeWatch(watch=wanted) if is_other else None
 
 
 def _delete_push(sub_task: SubTask) -> DeletePush | None:
-    """The push config to delete: all when it has ended (F1), else those on an old task (C13)."""
+    """The push config to delete: all when it has ended (F1) or is parked and not watched by push
+    (D1), else those on an old task (C13).
+    """
+    watch = sub_task.watch
+    is_unused = sub_task.is_resolved or (watch is not None and watch.mode != "push")
     for config in sub_task.push_configs:
-        if sub_task.is_resolved or config.remote_task_id != sub_task.remote_task_id:
+        if is_unused or config.remote_task_id != sub_task.remote_task_id:
             return DeletePush(config_id=config.config_id, remote_task_id=config.remote_task_id)
     return None
 

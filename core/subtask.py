@@ -116,6 +116,10 @@ class SubTask(Struct, frozen=True, kw_only=True):
     """Earlier push configs that the agent may still hold, on tasks that it moved on from (C13)."""
     token_digest: str | None = None
     """SHA-256 of the token that a push must bear; None when none is accepted."""
+    token_digests: tuple[str, ...] = ()
+    """The digests of all tokens that the agent may have been given, the latest; to mask them (D2)."""
+    push_refused: bool = False
+    """The agent refused the push config of the open question: its watch is what was left (D2)."""
     reply: PendingReply | None = None
     flips: tuple[str, ...] = ()
     """When the task left a parked state, or changed its question, by itself; the latest (D15)."""
@@ -150,6 +154,8 @@ class SubTask(Struct, frozen=True, kw_only=True):
 
 BESIDE = "question.beside_task"
 """The oddity of a question that came in a message, while its task asks what was answered."""
+TOKENS_KEPT = 64
+"""The latest digests that are kept: an agent that asks without end must not make it grow (J3)."""
 FLIPS_KEPT = 64
 """The latest flips that are kept; a limit above it would never be reached (D15)."""
 
@@ -291,7 +297,10 @@ def _parked(sub_task: SubTask, event: Parked) -> dict[str, object]:
         "push_config_id": watch.config_id or sub_task.push_config_id,
         "push_task_id": sub_task.remote_task_id if watch.config_id else sub_task.push_task_id,
         "stale_pushes": stale,
-        "token_digest": watch.token_digest or sub_task.token_digest,
+        # A watch that no push wakes accepts none, whatever the agent still holds.
+        "token_digest": watch.token_digest if watch.mode == "push" else None,
+        "token_digests": _with_digest(sub_task.token_digests, watch.token_digest),
+        "push_refused": False,
         "context_id": event.context_id or sub_task.context_id,
         "reply": None,
         "flips": _one_more_flip(sub_task, event.at) if is_by_itself else sub_task.flips,
@@ -307,6 +316,10 @@ def _beside(sub_task: SubTask, event: Parked) -> str:
     return sub_task.beside or sub_task.asked
 
 
+def _with_digest(digests: tuple[str, ...], digest: str | None) -> tuple[str, ...]:
+    return digests if digest is None else (*digests, digest)[-TOKENS_KEPT:]
+
+
 def _push_revoked(sub_task: SubTask, event: PushRevoked) -> dict[str, object]:
     revoked = PushConfig(config_id=event.config_id, remote_task_id=event.remote_task_id)
     if revoked in sub_task.stale_pushes:
@@ -315,7 +328,13 @@ def _push_revoked(sub_task: SubTask, event: PushRevoked) -> dict[str, object]:
     watch = sub_task.watch
     if watch is not None and watch.mode == "push":
         watch = Watch(mode=watch.fallback, fallback=watch.fallback)
-    return {"push_config_id": None, "push_task_id": "", "token_digest": None, "watch": watch}
+    return {
+        "push_config_id": None,
+        "push_task_id": "",
+        "token_digest": None,
+        "push_refused": event.outcome == "refused",
+        "watch": watch,
+    }
 
 
 def _one_more_flip(sub_task: SubTask, at: str) -> tuple[str, ...]:

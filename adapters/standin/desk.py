@@ -17,7 +17,7 @@ from locum.core.commands import Command, Fail, Hear, HearLimits, RefuseReply, Re
 from locum.core.errors import LocumError, RemoteCallError
 from locum.core.events import Cause, Parked, Watch, WatchMode
 from locum.core.hearing import Verdict, status_text, weigh
-from locum.core.policy import Known, Traits
+from locum.core.policy import Known, Traits, Wanted
 from locum.core.report import RemoteReport, Source
 from locum.core.subtask import SubTask
 
@@ -181,7 +181,18 @@ class Desk:
     @property
     def traits(self) -> Traits:
         """What the agent can do."""
-        return Traits(streaming=self.streams)
+        return Traits(streaming=self.streams, watch=self._wanted_watch)
+
+    @property
+    def _wanted_watch(self) -> Wanted | None:
+        """How a parked task of this agent is to be watched, as far as that is known (D1)."""
+        updates, client = self.settings.updates, self.client
+        if updates == "off":
+            return "off"
+        if client is None:
+            return None if self.is_orphan else "any"
+        can_push = updates != "follow" and client.push and self.office.base_url
+        return "push" if can_push else "follow"
 
     def retry_pause(self) -> Pause:
         """A pause for what is tried again until it goes through (C7, I3)."""
@@ -206,12 +217,11 @@ class Desk:
 
     def mint_watch(self) -> Watch:
         """How a parked task of this agent is watched; for push, with a fresh 256-bit token."""
-        updates, client = self.settings.updates, self.client
+        wanted = self._wanted_watch
         fallback: WatchMode = "follow" if self.streams else "poll"
-        if updates == "off":
+        if wanted == "off":
             return Watch(mode="off", fallback="off")
-        can_push = bool(client and client.push and self.office.base_url)
-        if updates == "follow" or not can_push:
+        if wanted != "push":
             return Watch(mode=fallback, fallback=fallback)
         token = secrets.token_urlsafe(32)
         digest = hashlib.sha256(token.encode()).hexdigest()

@@ -12,6 +12,7 @@ from locum.core.policy import (
     Action,
     AwaitPush,
     CancelRemote,
+    ChangeWatch,
     DeletePush,
     Follow,
     Poll,
@@ -26,7 +27,7 @@ from locum.core.subtask import SubTask
 from .delivery import deliver_brief, deliver_reply
 from .desk import Desk
 from .ending import cancel_remote
-from .pushing import delete_push, register_push
+from .pushing import change_watch, delete_push, register_push
 from .running import running
 from .watching import follow, look, poll
 
@@ -71,6 +72,8 @@ async def _do(desk: Desk, action: Action) -> None:
             await look(desk)
         case RegisterPush():
             await _answering(desk, action, register_push(desk, action))
+        case ChangeWatch():
+            await change_watch(desk)
         case DeletePush():
             await delete_push(desk, action)
         case CancelRemote():

@@ -1,4 +1,5 @@
-"""The push config on the remote task: registered while parked, deleted at the end (D2, F1).
+"""The push config on the remote task: registered while parked, deleted at the end (D2, F1), or
+when the task is watched in another way by now (D1).
 
 The token's digest was recorded before this module gives the token to anybody.
 """
@@ -12,7 +13,6 @@ from typing import Literal
 
 from locum.core.commands import RevokePush, Rewatch
 from locum.core.errors import RemoteCallError
-from locum.core.events import Parked
 from locum.core.policy import DeletePush, RegisterPush
 
 from ..a2a.calls.remote_agent import AgentClient
@@ -20,7 +20,7 @@ from ..pause import Pause
 from .desk import Desk
 from .watching import look
 
-__all__ = ["delete_push", "register_push"]
+__all__ = ["change_watch", "delete_push", "register_push"]
 
 logger = logging.getLogger("locum.standin")
 
@@ -82,6 +82,18 @@ async def _take_up(desk: Desk, client: AgentClient, action: RegisterPush) -> Non
         desk.mark_registered(action.token_digest)
         await look(desk)
         return
+    await _rewatch(desk)
+
+
+async def change_watch(desk: Desk) -> None:
+    """Watch it as the settings want it by now, once the agent is known: same question (D1)."""
+    if desk.client is None and desk.traits.watch != "off":
+        await asyncio.sleep(desk.pause.step())
+        return
+    await _rewatch(desk)
+
+
+async def _rewatch(desk: Desk) -> None:
     await desk.record(
         Rewatch(
             sub_task_id=desk.id,
@@ -113,9 +125,7 @@ async def _has_given_another(desk: Desk, token_digest: str) -> bool:
 
 async def _digests(desk: Desk) -> frozenset[str]:
     """The digests of all tokens that the agent may have been given."""
-    events = await desk.office.journal.events(desk.id)
-    watches = (event.watch for event in events if isinstance(event, Parked))
-    return frozenset(watch.token_digest for watch in watches if watch.token_digest)
+    return frozenset((await desk.load()).token_digests)
 
 
 async def delete_push(desk: Desk, action: DeletePush) -> None:

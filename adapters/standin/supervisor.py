@@ -240,7 +240,7 @@ class Supervisor:
             match event:
                 case Linked():
                     desk.remote_task_id = event.remote_task_id
-                case Parked() if event.watch.token_digest:
+                case Parked():
                     desk.token_digest = event.watch.token_digest
                 case PushRevoked() if event.remote_task_id not in ("", desk.remote_task_id):
                     pass  # The config of an earlier task (C13); this one's is as it was.

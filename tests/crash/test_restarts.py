@@ -238,7 +238,7 @@ async def test_the_public_url_is_no_longer_configured(store: Path) -> None:
             await harness.cancel("pushed")
             await recorded(harness, "pushed", "PushRevoked")
             assert await kinds(harness, "pushed") == [
-                *("Created", "Linked", "Parked", "Parked", "Resolved", "PushRevoked")
+                *("Created", "Linked", "Parked", "Parked", "PushRevoked", "Resolved")
             ]
 
 
