@@ -240,7 +240,9 @@ Kind = Literal["refused", "transient", "in_doubt"]
 class RemoteCallError(LocumError):
     """A call to an agent failed (K4). It keeps what the agent said.
 
-    `kind` says what may be done about it: `refused` (the agent read it and said no: final),
+    The message is for people and may quote the agent. What a model reads is told apart (E6):
+    `said` is the agent's own words, empty where it gave none, and `account` locum's, with nothing
+    in it that an agent wrote. `kind` says what may be done about it: `refused` (the agent read it and said no: final),
     `transient` (it was never acted on: the same may go out again), `in_doubt` (it may or may not
     have been acted on). `status` is the HTTP status or None, `agent_code` the agent's own code
     (JSON-RPC number or REST reason) or None, `retry_after` seconds or None.
@@ -260,7 +262,10 @@ class RemoteCallError(LocumError):
         retry_after: float | None = None,
         data: Any = None,
         anomalies: Sequence[str] = (),
+        said: str = "",
+        account: str | None = None,
     ) -> None:
+        """An `account` of None says that the message is all locum's: it quotes nobody."""
         known = {
             "kind": kind,
             "method": method or None,
@@ -277,6 +282,8 @@ class RemoteCallError(LocumError):
         self.agent_code = agent_code
         self.retry_after = retry_after
         self.anomalies = tuple(anomalies)
+        self.said = said
+        self.account = message if account is None else account
 
 
 class HistoryError(LocumError):

@@ -59,6 +59,9 @@ class AddressRefusedError(httpx.ConnectError):
 
 
 _WORDS_LIMIT: Final = 1000
+_UNREAD: Final = "its answer cannot be read"
+_NO_JSON: Final = "its answer is no JSON"
+_NO_TEXT: Final = "its answer is no text"
 _DATA_LIMIT: Final = 4000
 
 # By JSON-RPC code; over HTTP+JSON the same errors are known by their reason.
@@ -83,31 +86,66 @@ _BY_STATUS: Final[dict[int, tuple[str, Kind]]] = {
     503: ("remote.busy", "transient"),
     504: ("remote.unavailable", "in_doubt"),
 }
-# The first that fits counts. None as the kind: in doubt when the request has left.
-_BY_FAULT: Final[tuple[tuple[type[BaseException], str, Kind | None, str], ...]] = (
-    (RedirectRefusedError, "remote.redirected", "refused", "{}; redirects are never followed"),
-    (AddressRefusedError, "remote.address", "refused", "its address must not be dialled: {}"),
-    (TooLargeError, "remote.too_large", "in_doubt", "{}"),
-    (MalformedError, "remote.malformed", "in_doubt", "{}"),
-    (httpx.ConnectTimeout, "remote.unreachable", "transient", "it cannot be reached: {}"),
-    (httpx.ConnectError, "remote.unreachable", "transient", "it cannot be reached: {}"),
-    (httpx.PoolTimeout, "remote.busy", "transient", "nothing was sent: {}"),
-    (httpx.UnsupportedProtocol, "remote.unsendable", "refused", "nothing was sent: {}"),
-    (httpx.LocalProtocolError, "remote.unsendable", "refused", "nothing was sent: {}"),
-    (httpx.InvalidURL, "remote.unsendable", "refused", "nothing was sent: {}"),
-    (httpx.TimeoutException, "remote.timeout", "in_doubt", "no answer in time: {}"),
-    (httpx.DecodingError, "remote.malformed", "in_doubt", "its answer cannot be unpacked"),
-    (httpx.TransportError, "remote.reset", "in_doubt", "{}"),
-    (A2AClientTimeoutError, "remote.timeout", None, "no answer in time"),
-    (NotImplementedError, "remote.unsupported", "refused", "its card offers no such call"),
-    (ProtoJsonError, "remote.malformed", "in_doubt", "its answer cannot be read: {}"),
-    (json.JSONDecodeError, "remote.malformed", "in_doubt", "its answer is no JSON: {}"),
-    (UnicodeError, "remote.malformed", "in_doubt", "its answer is no text: {}"),
-    (RecursionError, "remote.malformed", "in_doubt", "its answer is nested too deep"),
-    (TimeoutError, "remote.timeout", None, "no answer in time"),
-    (OSError, "remote.reset", None, "{}"),
-    (asyncio.CancelledError, "remote.interrupted", None, "the call was broken off here"),
+# The first that fits counts. None as the kind: in doubt when the request has left. The last column
+# says what happened without a word that an agent may have written; None where the words have none.
+_BY_FAULT: Final[tuple[tuple[type[BaseException], str, Kind | None, str, str | None], ...]] = (
+    (
+        RedirectRefusedError,
+        "remote.redirected",
+        "refused",
+        "{}; redirects are never followed",
+        "it answered with a redirect; redirects are never followed",
+    ),
+    (
+        AddressRefusedError,
+        "remote.address",
+        "refused",
+        "its address must not be dialled: {}",
+        "its address must not be dialled",
+    ),
+    (TooLargeError, "remote.too_large", "in_doubt", "{}", None),
+    (
+        MalformedError,
+        "remote.malformed",
+        "in_doubt",
+        "{}",
+        "it answered with something else than A2A",
+    ),
+    (httpx.ConnectTimeout, "remote.unreachable", "transient", "it cannot be reached: {}", None),
+    (httpx.ConnectError, "remote.unreachable", "transient", "it cannot be reached: {}", None),
+    (httpx.PoolTimeout, "remote.busy", "transient", "nothing was sent: {}", None),
+    (httpx.UnsupportedProtocol, "remote.unsendable", "refused", "nothing was sent: {}", None),
+    (httpx.LocalProtocolError, "remote.unsendable", "refused", "nothing was sent: {}", None),
+    (httpx.InvalidURL, "remote.unsendable", "refused", "nothing was sent: {}", None),
+    (httpx.TimeoutException, "remote.timeout", "in_doubt", "no answer in time: {}", None),
+    (httpx.DecodingError, "remote.malformed", "in_doubt", "its answer cannot be unpacked", None),
+    (httpx.TransportError, "remote.reset", "in_doubt", "{}", None),
+    (A2AClientTimeoutError, "remote.timeout", None, "no answer in time", None),
+    (NotImplementedError, "remote.unsupported", "refused", "its card offers no such call", None),
+    (ProtoJsonError, "remote.malformed", "in_doubt", f"{_UNREAD}: {{}}", _UNREAD),
+    (json.JSONDecodeError, "remote.malformed", "in_doubt", f"{_NO_JSON}: {{}}", _NO_JSON),
+    (UnicodeError, "remote.malformed", "in_doubt", f"{_NO_TEXT}: {{}}", _NO_TEXT),
+    (RecursionError, "remote.malformed", "in_doubt", "its answer is nested too deep", None),
+    (TimeoutError, "remote.timeout", None, "no answer in time", None),
+    (OSError, "remote.reset", None, "{}", None),
+    (asyncio.CancelledError, "remote.interrupted", None, "the call was broken off here", None),
 )
+# What an answer that is an error means, in our words.
+_MEANT: Final[dict[str, str]] = {
+    "remote.not_found": "it does not know the task",
+    "remote.not_cancelable": "it does not let the task be cancelled",
+    "remote.push_unsupported": "it takes no push configs",
+    "remote.unsupported": "it does not support the call",
+    "remote.extension": "it wants an extension to be used",
+    "remote.version": "it does not speak this version of A2A",
+    "remote.refused": "it refused the call",
+    "remote.unauthorized": "it refused the call for lack of an authorisation",
+    "remote.timeout": "it did not get the whole call in time",
+    "remote.busy": "it was too busy to take the call",
+    "remote.unavailable": "it was not there behind its gateway",
+    "remote.failed": "it failed at the call",
+}
+_REASON: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 
 
 def error_for(exc: BaseException, notes: CallNotes) -> RemoteCallError:
@@ -167,12 +205,11 @@ def _for_answer(notes: CallNotes) -> RemoteCallError:
         status = code
     if status in _BY_STATUS:
         name, kind = _BY_STATUS[status]
-        return _error(notes, name, kind, _words(said, notes, status), status, code, said)
+        return _answer_error(notes, name, kind, said, status)
     if number is not None and number < 0:
         return _refusal(notes, said, status)
     if (status or 0) >= 500:
-        words = _words(said, notes, status)
-        return _error(notes, "remote.failed", "in_doubt", words, status, code, said)
+        return _answer_error(notes, "remote.failed", "in_doubt", said, status)
     return _refusal(notes, said, status)
 
 
@@ -180,28 +217,64 @@ def _refusal(notes: CallNotes, said: dict[str, Any], status: int | None) -> Remo
     code = said.get("code")
     number = code if isinstance(code, int) else _CODE_OF_REASON.get(str(code), 0)
     name = _BY_CODE.get(number, "remote.refused")
-    return _error(notes, name, "refused", _words(said, notes, status), status, code, said)
+    return _answer_error(notes, name, "refused", said, status)
+
+
+def _answer_error(
+    notes: CallNotes, name: str, kind: Kind, said: dict[str, Any], status: int | None
+) -> RemoteCallError:
+    """The error that an answer is: what the agent said in it, or what can be said for it."""
+    words, code = _words(said, notes, status), said.get("code")
+    by = f"it answered HTTP {status}" if status else "it refused without saying why"
+    return _error(
+        notes,
+        name,
+        kind,
+        words or by,
+        status,
+        code,
+        said.get("data"),
+        said=words,
+        account=f"{_MEANT[name]}{_by_what(code, status)}",
+    )
+
+
+def _by_what(code: Any, status: int | None) -> str:
+    """The agent's own code where it can only be a code, else the HTTP status of an error."""
+    if isinstance(code, int) or (isinstance(code, str) and _REASON.fullmatch(code)):
+        return f" (code {code})"
+    return f" (HTTP {status})" if status and status >= 400 else ""
 
 
 def _words(said: dict[str, Any], notes: CallNotes, status: int | None) -> str:
-    """What the agent said, or what can be said for it."""
+    """What the agent said; empty where it said nothing."""
     words = one_line(str(said.get("message") or ""), _WORDS_LIMIT)
     if status in (401, 403) and notes.challenge:
         words = f"{words} ({one_line(notes.challenge, _WORDS_LIMIT)})".strip()
-    if words:
-        return words
-    return f"it answered HTTP {status}" if status else "it refused without saying why"
+    return words
 
 
 def _for_fault(fault: BaseException, notes: CallNotes) -> RemoteCallError:
     text = _without_queries(one_line(str(fault), _WORDS_LIMIT)) or type(fault).__name__
-    for type_, name, kind, words in _BY_FAULT:
+    for type_, name, kind, words, account in _BY_FAULT:
         if isinstance(fault, type_):
-            return _error(notes, name, kind, words.format(text), notes.status, None, {})
+            told = words.format(text)
+            said = _said_in(fault, notes)
+            return _error(notes, name, kind, told, notes.status, said=said, account=account or told)
+    account = f"the call failed here ({type(fault).__name__})"
     if not notes.sent:
-        return _error(notes, "remote.failed", "transient", text, notes.status, None, {})
+        return _error(notes, "remote.failed", "transient", text, notes.status, account=account)
     name = "remote.malformed" if isinstance(fault, A2AClientError | ValueError) else "remote.failed"
-    return _error(notes, name, "in_doubt", text, notes.status, None, {})
+    return _error(notes, name, "in_doubt", text, notes.status, account=account)
+
+
+def _said_in(fault: BaseException, notes: CallNotes) -> str:
+    """The agent's own words in what went wrong on the way, where there are any."""
+    if isinstance(fault, RedirectRefusedError):
+        return fault.target
+    if isinstance(fault, MalformedError) and notes.error is not None:
+        return one_line(str(notes.error["message"]), _WORDS_LIMIT)
+    return ""
 
 
 def _error(
@@ -210,8 +283,11 @@ def _error(
     kind: Kind | None,
     words: str,
     status: int | None,
-    agent_code: int | str | None,
-    said: dict[str, Any],
+    agent_code: int | str | None = None,
+    data: Any = None,
+    *,
+    said: str = "",
+    account: str,
 ) -> RemoteCallError:
     if kind is None:
         kind = "in_doubt" if notes.sent else "transient"
@@ -227,9 +303,19 @@ def _error(
         status=status,
         agent_code=agent_code,
         retry_after=notes.retry_after,
-        data=_bounded(said.get("data")),
+        data=_bounded(data),
         anomalies=notes.anomalies,
+        said=said,
+        account=_sentence(account),
     )
+
+
+def _sentence(words: str) -> str:
+    """The words as a sentence of their own: who "it" is, is said."""
+    for short, whole in (("it ", "The agent "), ("its ", "The agent's ")):
+        if words.startswith(short):
+            return f"{whole}{words[len(short) :]}."
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 def _bounded(data: Any) -> Any:

@@ -6,8 +6,10 @@ agent? `httpx.ConnectError`, `ConnectTimeout` and `UnsupportedProtocol` mean tha
 every other error means that it may have.
 """
 
+import errno
 import io
 import ipaddress
+import os
 import socket
 import ssl
 from collections.abc import Callable
@@ -253,9 +255,24 @@ def _raise_if_unreached(fault: Exception) -> None:
     if isinstance(fault, aiohttp.ConnectionTimeoutError):
         raise httpx.ConnectTimeout("no connection in time") from None
     if isinstance(fault, aiohttp.ClientConnectorError):
-        raise httpx.ConnectError(str(fault)) from None
+        raise httpx.ConnectError(_unreached(fault)) from None
     if isinstance(fault, _UNUSABLE):
         raise httpx.UnsupportedProtocol("this is no URL that can be dialled") from None
+
+
+def _unreached(fault: aiohttp.ClientConnectorError) -> str:
+    """Where nobody answered and why: `host:port, connection refused`. Once, not as aiohttp does."""
+    trouble = fault.os_error
+    number = trouble.errno or 0
+    if isinstance(trouble, ssl.SSLError):
+        # Which of the two it has depends on how far the handshake came.
+        found = (getattr(trouble, name, "") for name in ("verify_message", "reason"))
+        why = next(filter(None, found), "no TLS connection")
+    elif isinstance(trouble, socket.gaierror) or number not in errno.errorcode:
+        why = trouble.strerror or "no connection"
+    else:
+        why = os.strerror(number)
+    return f"{fault.host}:{fault.port}, {why[:1].lower()}{why[1:]}"
 
 
 def _raise_for_head(fault: aiohttp.ClientResponseError, limits: WireLimits) -> NoReturn:

@@ -22,6 +22,8 @@ def without_secret(error: RemoteCallError, secret: str) -> RemoteCallError:
         retry_after=error.retry_after,
         data=masked(error.detail.get("data"), (secret,)),
         anomalies=error.anomalies,
+        said=redacted(error.said, (secret,)),
+        account=error.account,
     )
 
 
