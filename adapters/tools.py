@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from locum.core.errors import LocumError, SubTaskNotFoundError
 from locum.core.lifecycle import A2AState
 from locum.projections import SubTaskRow
-from locum.projections.notifications import cut, part_lines
+from locum.projections.notifications import brought_before, cut, part_lines
 from locum.projections.untrusted import one_line, untrusted_block
 
 from .tool import Tool
@@ -192,12 +192,15 @@ def _row_lines(row: SubTaskRow, limit: int | None = None) -> Iterator[str]:
     yield f"- {row.id}, agent {one_line(row.agent)}, {one_line(row.name)}: {_state_words(row)}"
     if row.account:
         yield f"  locum: {one_line(row.account)}"
-    said = _said(row, limit)
+    said, brought = _said(row, limit)
     if said:
         yield f"  Its words {_DISTRUST}:"
         yield untrusted_block(said, agent=row.agent)
     elif row.state.is_terminal:
         yield "  It gave no result." if row.state is A2AState.COMPLETED else "  It gave no reason."
+    if brought:
+        yield f"  What it had brought, which need not be all {_DISTRUST}:"
+        yield untrusted_block(brought, agent=row.agent)
 
 
 def _state_words(row: SubTaskRow) -> str:
@@ -209,8 +212,15 @@ def _state_words(row: SubTaskRow) -> str:
     return state.value
 
 
-def _said(row: SubTaskRow, limit: int | None) -> str:
-    parts = (part for artifact in row.artifacts for part in artifact.parts)
-    texts = (row.said, "\n".join(part_lines(parts, row.said)))
+def _said(row: SubTaskRow, limit: int | None) -> tuple[str, str]:
+    """The agent's words, and what it had brought before an end that is no success."""
+    others = "\n".join(part_lines((part for one in row.artifacts for part in one.parts), row.said))
+    if not row.state.is_terminal or row.state is A2AState.COMPLETED:
+        return _cut((row.said, row.status_text, others), limit), ""
+    brought = brought_before(row.state, row.artifacts, row.said)
+    return _cut((row.said, row.status_text), limit), _cut((brought, others), limit)
+
+
+def _cut(texts: Sequence[str], limit: int | None) -> str:
     shown = (cut(text) if limit is None else cut(text, limit) for text in texts)
     return "\n".join(text for text in shown if text)

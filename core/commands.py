@@ -12,8 +12,10 @@ from .lifecycle import A2AState
 from .report import Artifact, Part, RemoteReport, Source
 
 __all__ = [
+    "RESULT_BYTES",
     "Cancel",
     "Command",
+    "DropReply",
     "Expire",
     "Fail",
     "Hear",
@@ -24,6 +26,10 @@ __all__ = [
     "Rewatch",
     "Spawn",
 ]
+
+
+RESULT_BYTES = 4 * 1024 * 1024
+"""Bytes of a result that are kept where nobody says otherwise (J3)."""
 
 
 class _Command(Struct, frozen=True, kw_only=True):
@@ -70,7 +76,7 @@ class HearLimits(Struct, frozen=True, kw_only=True):
     flip_window: float = 3600.0
     flip_pause: float = 60.0
     text_pause: float = 5.0
-    result_bytes: int = 4 * 1024 * 1024
+    result_bytes: int = RESULT_BYTES
 
 
 class Hear(_Command, frozen=True, kw_only=True):
@@ -113,13 +119,31 @@ class RefuseReply(_Command, frozen=True, kw_only=True):
     cause: Cause = "reply"
 
 
+class DropReply(_Command, frozen=True, kw_only=True):
+    """The agent refused the reply, and has gone on: the question is not open any more (C12)."""
+
+    message_id: str
+    reason: str
+    cause: Cause = "reply"
+
+
 class Rewatch(_Command, frozen=True, kw_only=True):
     """Watch a parked task anew: same question, another token (after a crash, case P4)."""
 
     watch: Watch
 
 
-class Cancel(_Command, frozen=True, kw_only=True):
+class _End(_Command, frozen=True, kw_only=True):
+    """Common to the ends that locum makes: `artifacts` is all that was heard until then (D12).
+
+    Past `result_bytes` they are left out.
+    """
+
+    artifacts: tuple[Artifact, ...] = ()
+    result_bytes: int = RESULT_BYTES
+
+
+class Cancel(_End, frozen=True, kw_only=True):
     """End as CANCELED: the agent confirmed it, or never said so in time (F2)."""
 
     reason: str = ""
@@ -127,14 +151,18 @@ class Cancel(_Command, frozen=True, kw_only=True):
     cause: Cause = "parent"
 
 
-class Expire(_Command, frozen=True, kw_only=True):
-    """End as FAILED because the deadline passed (C11)."""
+class Expire(_End, frozen=True, kw_only=True):
+    """End as FAILED because the deadline passed (C11).
+
+    `report` is how the agent said that the task was canceled, None where it did not (E7).
+    """
 
     confirmed: bool = True
+    report: RemoteReport | None = None
     cause: Cause = "deadline"
 
 
-class Fail(_Command, frozen=True, kw_only=True):
+class Fail(_End, frozen=True, kw_only=True):
     """End as FAILED for a reason that locum met: a refused send, a task that is gone (C7, D10).
 
     `text` is what came from the agent about it, `account` what happened in locum's words. Nothing
@@ -162,5 +190,5 @@ class RevokePush(_Command, frozen=True, kw_only=True):
 
 
 Command: TypeAlias = (
-    Spawn | Hear | Reply | RefuseReply | Rewatch | Cancel | Expire | Fail | RevokePush
+    Spawn | Hear | Reply | RefuseReply | DropReply | Rewatch | Cancel | Expire | Fail | RevokePush
 )

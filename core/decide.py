@@ -6,10 +6,11 @@ assigns. A report that brings no news decides to nothing.
 
 from typing import Any, assert_never
 
-from .artifacts import measure, size_of
+from .artifacts import measure
 from .commands import (
     Cancel,
     Command,
+    DropReply,
     Expire,
     Fail,
     Hear,
@@ -20,19 +21,17 @@ from .commands import (
     Spawn,
 )
 from .draft import Draft
+from .ending import cancel, expire, fail, resolve
 from .errors import (
-    IllegalTransitionError,
     NotParkedError,
     StaleQuestionError,
     SubTaskNotFoundError,
     SubTaskResolvedError,
 )
-from .events import Created, Event, Linked, Parked, PushRevoked, Resolved, Woken
+from .events import Created, Event, Linked, Parked, PushRevoked, Woken
 from .hearing import (
-    Outcome,
     Verdict,
     heard_state,
-    outcome_of,
     question_of,
     status_text,
     weigh,
@@ -63,7 +62,7 @@ def decide(sub_task: SubTask | None, command: Command) -> tuple[SubTask | None, 
 def _decide_known(
     draft: Draft,
     sub_task: SubTask,
-    command: Hear | Reply | RefuseReply | Rewatch | Cancel | Expire | Fail | RevokePush,
+    command: Hear | Reply | RefuseReply | DropReply | Rewatch | Cancel | Expire | Fail | RevokePush,
 ) -> None:
     match command:
         case Hear():
@@ -72,14 +71,16 @@ def _decide_known(
             _reply(draft, sub_task, command)
         case RefuseReply():
             _refuse_reply(draft, sub_task, command)
+        case DropReply():
+            _drop_reply(draft, sub_task, command)
         case Rewatch():
             _rewatch(draft, sub_task, command)
         case Cancel():
-            _cancel(draft, sub_task, command)
+            cancel(draft, sub_task, command)
         case Expire():
-            _expire(draft, sub_task, command)
+            expire(draft, sub_task, command)
         case Fail():
-            _fail(draft, sub_task, command)
+            fail(draft, sub_task, command)
         case RevokePush():
             _revoke_push(draft, sub_task, command)
         case _ as never:
@@ -145,7 +146,7 @@ def _hear(draft: Draft, sub_task: SubTask, command: Hear) -> None:
         "context_id": "" if now.context_id else report.context_id,
     }
     if state.is_terminal:
-        _resolve(draft, now, state, command, fields)
+        resolve(draft, now, state, command, fields)
     elif state.is_parked:
         _park(draft, now, state, command, fields)
     else:
@@ -204,45 +205,6 @@ def _park(
     )
 
 
-def _resolve(
-    draft: Draft, sub_task: SubTask, state: A2AState, command: Hear, fields: dict[str, Any]
-) -> None:
-    fields["reason"] = command.reason
-    is_working = sub_task.state is A2AState.WORKING
-    last_words = (command.waiting_text or sub_task.text) if is_working else ""
-    outcome = outcome_of(state, command.report, command.artifacts, last_words=last_words)
-    limit = command.limits.result_bytes
-    if _size_of(outcome) <= limit:
-        draft.add(
-            Resolved,
-            state=state,
-            text=outcome.text,
-            artifacts=outcome.artifacts,
-            **fields,
-        )
-        return
-    over = f"over the limit of {limit} bytes (standin.result_limit)"
-    if state is A2AState.COMPLETED:
-        # A cut result must not pass as a success (J3).
-        state, text = A2AState.FAILED, ""
-        fields["account"] = (
-            f"The agent completed the task, but its result is {over} and was not kept."
-        )
-    else:
-        text = outcome.text[:REASON_KEPT] + ("…" if len(outcome.text) > REASON_KEPT else "")
-        fields["account"] = f"What came with the end is {over}; its beginning was kept."
-    draft.add(Resolved, state=state, text=text, code="result.too_large", **fields)
-
-
-REASON_KEPT = 4_000
-"""Characters of a reason that are kept when all that came with it is over the limit."""
-
-
-def _size_of(outcome: Outcome) -> int:
-    """Bytes that a result holds: its artifacts, or its text where that is more."""
-    return max(size_of(outcome.artifacts), len(outcome.text.encode()))
-
-
 def _reply(draft: Draft, sub_task: SubTask, command: Reply) -> None:
     if sub_task.is_resolved:
         raise SubTaskResolvedError(sub_task.id, sub_task.state)
@@ -281,6 +243,14 @@ def _refuse_reply(draft: Draft, sub_task: SubTask, command: RefuseReply) -> None
     )
 
 
+def _drop_reply(draft: Draft, sub_task: SubTask, command: DropReply) -> None:
+    pending = sub_task.reply
+    if sub_task.is_resolved or pending is None or pending.message_id != command.message_id:
+        return
+    target_of(sub_task.state, Trigger.for_state(A2AState.WORKING))
+    draft.add(Woken, text=sub_task.text, refusal=command.reason, anomalies=("reply.refused",))
+
+
 def _rewatch(draft: Draft, sub_task: SubTask, command: Rewatch) -> None:
     if sub_task.question is None:
         return
@@ -294,52 +264,6 @@ def _rewatch(draft: Draft, sub_task: SubTask, command: Rewatch) -> None:
         question=sub_task.question,
         message_id=sub_task.asked_id,
         seen=sub_task.seen,
-    )
-
-
-def _cancel(draft: Draft, sub_task: SubTask, command: Cancel) -> None:
-    if sub_task.is_resolved:
-        return
-    target_of(sub_task.state, Trigger.CANCEL)
-    draft.add(
-        Resolved,
-        state=A2AState.CANCELED,
-        text="",
-        reason=command.reason,
-        confirmed=command.confirmed,
-        anomalies=() if command.confirmed else ("cancel.unconfirmed",),
-    )
-
-
-def _expire(draft: Draft, sub_task: SubTask, command: Expire) -> None:
-    if sub_task.is_resolved or sub_task.deadline is None:
-        return
-    target_of(sub_task.state, Trigger.FAIL)
-    draft.add(
-        Resolved,
-        state=A2AState.FAILED,
-        text="",
-        account=f"The deadline {sub_task.deadline} passed before the agent ended the task.",
-        code="deadline",
-        confirmed=command.confirmed,
-        anomalies=() if command.confirmed else ("cancel.unconfirmed",),
-    )
-
-
-def _fail(draft: Draft, sub_task: SubTask, command: Fail) -> None:
-    if sub_task.is_resolved:
-        return
-    trigger = Trigger.for_state(command.state)
-    if not target_of(sub_task.state, trigger).is_terminal:
-        raise IllegalTransitionError(sub_task.state, trigger, command.state)
-    draft.add(
-        Resolved,
-        state=command.state,
-        text=command.text,
-        account=command.account,
-        code=command.code,
-        delivery=command.delivery,
-        anomalies=command.anomalies,
     )
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from .chain import GENESIS, decode, encode, seal
 from .commands import Cancel, Command, Reply, Spawn
 from .errors import HistoryError, RequestError
@@ -42,7 +44,10 @@ class Draft:
             previous_hash=before.head if before else GENESIS,
             **fields,
         )
-        event = _admit(draft) if isinstance(command, Spawn | Reply | Cancel) else seal(draft)
+        if isinstance(command, Cancel):
+            # Its reason is a caller's; what the agent had brought is not.
+            _admit(msgspec.structs.replace(draft, artifacts=()))
+        event = _admit(draft) if isinstance(command, Spawn | Reply) else seal(draft)
         self.sub_task = evolve(before, event)
         self.events.append(event)
 

@@ -150,7 +150,10 @@ class Parked(_Event, frozen=True, kw_only=True, tag="Parked"):
 
 
 class Woken(_Event, frozen=True, kw_only=True, tag="Woken"):
-    """The task works (again). A reply is recorded as one of these before it is sent (C12)."""
+    """The task works (again). A reply is recorded as one of these before it is sent (C12).
+
+    `refusal` is what the agent said when it refused a reply because it had gone on.
+    """
 
     TOPIC: ClassVar[str] = "locum.sub_task.woken"
 
@@ -158,6 +161,7 @@ class Woken(_Event, frozen=True, kw_only=True, tag="Woken"):
     message_id: str | None = None
     question: int | None = None
     parts: tuple[Part, ...] = ()
+    refusal: str | None = None
     context_id: str = ""
     previous_hash: str = ""
     hash: str = ""
@@ -170,8 +174,10 @@ class Resolved(_Event, frozen=True, kw_only=True, tag="Resolved"):
     `delivery.unknown`, an error code …). `delivery` is null, or whether the brief was `refused` or
     its fate is `unknown` (C7). `confirmed` is False when an agent never confirmed a cancel (F2).
     `reason` is why this side wanted the end. `text` is the agent's own words, or words that may
-    hold some of them; `account` is locum's own: what happened, where the agent did not end it
-    itself. Events from before there was an `account` have that in `text`.
+    hold some of them; `status_text` what its last message said besides, where `text` is its
+    artifacts' (D12); `account` is locum's own: what happened, where the agent did not end it
+    itself. Events from before there was an `account` have that in `text`. `artifacts` is all that
+    the agent had brought by then, however it ended.
     """
 
     TOPIC: ClassVar[str] = "locum.sub_task.resolved"
@@ -184,6 +190,7 @@ class Resolved(_Event, frozen=True, kw_only=True, tag="Resolved"):
     confirmed: bool = True
     reason: str = ""
     account: str = ""
+    status_text: str = ""
     context_id: str = ""
     previous_hash: str = ""
     hash: str = ""

@@ -95,6 +95,10 @@ class SubTask(Struct, frozen=True, kw_only=True):
     """What the agent asks, works on or ended with, in its own words."""
     account: str = ""
     """What happened at the end, in locum's words, where the agent did not end it itself."""
+    status_text: str = ""
+    """What the agent's last message said beside its result (D12)."""
+    reason: str = ""
+    """Why this side wanted the end."""
     asked: str = ""
     """The words of the latest question, open or answered."""
     asked_id: str = ""
@@ -121,6 +125,8 @@ class SubTask(Struct, frozen=True, kw_only=True):
     push_refused: bool = False
     """The agent refused the push config of the open question: its watch is what was left (D2)."""
     reply: PendingReply | None = None
+    refusal: str | None = None
+    """What the agent said when it refused the last reply and went on, until more is heard (C12)."""
     flips: tuple[str, ...] = ()
     """When the task left a parked state, or changed its question, by itself; the latest (D15)."""
     changed_at: str = ""
@@ -152,10 +158,10 @@ class SubTask(Struct, frozen=True, kw_only=True):
         return bool(self.remote_task_id)
 
 
-BESIDE = "question.beside_task"
-"""The oddity of a question that came in a message, while its task asks what was answered."""
 TOKENS_KEPT = 64
 """The latest digests that are kept: an agent that asks without end must not make it grow (J3)."""
+BESIDE = "question.beside_task"
+"""The oddity of a question that came in a message, while its task asks what was answered."""
 FLIPS_KEPT = 64
 """The latest flips that are kept; a limit above it would never be reached (D15)."""
 
@@ -257,6 +263,8 @@ def _changes(
                 "state": event.state,
                 "text": event.text,
                 "account": event.account,
+                "status_text": event.status_text,
+                "reason": event.reason,
                 "artifacts": event.artifacts,
                 "code": event.code,
                 "delivery": event.delivery,
@@ -266,6 +274,7 @@ def _changes(
                 "watch": None,
                 "token_digest": None,
                 "reply": None,
+                "refusal": None if sub_task.state.is_parked else sub_task.refusal,
                 "remote_at": event.remote_at or sub_task.remote_at,
                 "changed_at": event.at,
             }
@@ -303,10 +312,16 @@ def _parked(sub_task: SubTask, event: Parked) -> dict[str, object]:
         "push_refused": False,
         "context_id": event.context_id or sub_task.context_id,
         "reply": None,
+        # Told with the first question after it.
+        "refusal": None if sub_task.state.is_parked else sub_task.refusal,
         "flips": _one_more_flip(sub_task, event.at) if is_by_itself else sub_task.flips,
         "remote_at": event.remote_at or sub_task.remote_at,
         "changed_at": event.at,
     }
+
+
+def _with_digest(digests: tuple[str, ...], digest: str | None) -> tuple[str, ...]:
+    return digests if digest is None else (*digests, digest)[-TOKENS_KEPT:]
 
 
 def _beside(sub_task: SubTask, event: Parked) -> str:
@@ -314,10 +329,6 @@ def _beside(sub_task: SubTask, event: Parked) -> str:
         return ""
     # A message that answers another such message: the task asks what it asked before that.
     return sub_task.beside or sub_task.asked
-
-
-def _with_digest(digests: tuple[str, ...], digest: str | None) -> tuple[str, ...]:
-    return digests if digest is None else (*digests, digest)[-TOKENS_KEPT:]
 
 
 def _push_revoked(sub_task: SubTask, event: PushRevoked) -> dict[str, object]:
@@ -352,6 +363,7 @@ def _woken(sub_task: SubTask, event: Woken) -> dict[str, object]:
     }
     if event.message_id is not None:
         changes["text"] = ""
+        changes["refusal"] = None
         changes["reply"] = PendingReply(
             message_id=event.message_id,
             question=event.question or 0,
@@ -361,6 +373,8 @@ def _woken(sub_task: SubTask, event: Woken) -> dict[str, object]:
         )
         return changes
     changes["text"] = event.text
+    if event.refusal is not None:
+        changes["refusal"], changes["reply"] = event.refusal, None
     if event.text:
         changes["text_at"] = event.at
     if sub_task.state.is_parked:

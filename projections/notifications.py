@@ -5,19 +5,27 @@ WORKING and SUBMITTED are dropped here, and only here: `note_for` gives None for
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
 from msgspec import UNSET, Struct
 
 from locum.core.events import Event, Parked, Resolved
 from locum.core.lifecycle import A2AState
-from locum.core.report import Part
+from locum.core.report import Artifact, Part, artifacts_text
 
 from .rows import SubTaskRow
 from .untrusted import one_line, untrusted_block
 
-__all__ = ["TEXT_LIMIT", "Notification", "cut", "note_for", "note_to_json", "part_lines"]
+__all__ = [
+    "TEXT_LIMIT",
+    "Notification",
+    "brought_before",
+    "cut",
+    "note_for",
+    "note_to_json",
+    "part_lines",
+]
 
 TEXT_LIMIT = 4000
 """Characters of an agent's text that a model gets, the `…` of a cut one included (E4)."""
@@ -53,12 +61,18 @@ class Notification(Struct, frozen=True, kw_only=True):
     account: str = ""
     refusal: str | None = None
     """The agent's words when it refused a reply (C12)."""
+    status_text: str = ""
+    """What the agent's last message said beside its result (D12)."""
 
     # What `as_text` says beside: not part of the public note.
     version: int
     """The version of the sub-task that this tells of."""
     others: str = ""
     """The parts that are no text, a line each: data as compact JSON, files by name, type, URL."""
+    brought: str = ""
+    """What the agent had brought before an end that is no success, where `text` is not that."""
+    is_reopened: bool = False
+    """True when the refused reply was to the question that is asked: it is open again."""
     code: str | None = None
     delivery: str | None = None
     confirmed: bool = True
@@ -98,19 +112,23 @@ def note_for(
     """
     kind: Kind
     ended: Resolved | None = None
-    refusal: str | None = None
-    account = ""
+    refusal = row.refusal
+    account = others = brought = ""
     if isinstance(event, Resolved):
         ended, kind = event, "ended"
         account = cut(event.account, limit)
-        parts = [part for artifact in event.artifacts for part in artifact.parts]
+        others = _others([part for one in event.artifacts for part in one.parts], event.text, limit)
+        brought = cut(brought_before(event.state, event.artifacts, event.text), limit)
+        if event.code is not None or not event.confirmed:
+            # The agent did not tell of this end: what it had brought gives no reason for it.
+            brought, others = cut("\n".join(filter(None, (brought, others))), limit), ""
     elif isinstance(event, Parked) and (
         event.question == event.version or event.refusal is not None
     ):
         kind = _KINDS[event.state]
-        parts = list(event.parts)
+        others = _others(event.parts, event.text, limit)
         if event.refusal is not None:
-            refusal = cut(event.refusal, REASON_LIMIT)
+            refusal = event.refusal
     else:
         return None
     return Notification(
@@ -124,8 +142,11 @@ def note_for(
         at=row.updated_at,
         account=account,
         version=row.version,
-        others=_others(parts, event.text, limit),
-        refusal=refusal,
+        others=others,
+        brought=brought,
+        refusal=None if refusal is None else cut(refusal, REASON_LIMIT),
+        is_reopened=isinstance(event, Parked) and event.refusal is not None,
+        status_text=cut(ended.status_text, limit) if ended else "",
         code=ended.code if ended else None,
         delivery=ended.delivery if ended else None,
         confirmed=ended is None or ended.confirmed,
@@ -138,7 +159,15 @@ def cut(text: str, limit: int = TEXT_LIMIT) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _others(parts: list[Part], told: str, limit: int) -> str:
+def brought_before(state: A2AState, artifacts: Iterable[Artifact], told: str) -> str:
+    """The artifacts' text where the end is no success, unless `told` has it: then it is the reason."""
+    if state is A2AState.COMPLETED:
+        return ""
+    words = artifacts_text(artifacts)
+    return "" if words.strip() in told else words
+
+
+def _others(parts: Sequence[Part], told: str, limit: int) -> str:
     others = [part for part in parts if part.text is UNSET]
     return cut("\n".join(part_lines(others, told)), limit) if others else ""
 
@@ -178,6 +207,7 @@ _ASKS: dict[str, tuple[str, str]] = {
 
 def _ended(note: Notification) -> Iterator[str]:
     """How it ended: never a success but COMPLETED, and always the reason or that none came (E7)."""
+    yield from _refused(note)
     success = note.is_success
     yield f"It ended as {note.state.value}" + ("." if success else ", which is not a success.")
     is_plain = note.code is None or _CODE.fullmatch(note.code) is not None
@@ -191,7 +221,7 @@ def _ended(note: Notification) -> Iterator[str]:
         yield _UNDELIVERED[note.delivery]
     if not note.confirmed:
         yield "The agent never confirmed that it stopped: it may still be at work."
-    said = _said(note)
+    said = "\n".join(filter(None, (_said(note), note.status_text)))
     if not is_plain:
         # A code with such characters is the agent's own.
         said = f"code: {note.code}\n{said}"
@@ -200,17 +230,14 @@ def _ended(note: Notification) -> Iterator[str]:
         yield untrusted_block(said, agent=note.agent)
     else:
         yield "The agent gave no result." if success else "The agent gave no reason."
+    if one_line(note.brought):
+        yield f"What it had brought by then, which need not be all {_DISTRUST}:"
+        yield untrusted_block(note.brought, agent=note.agent)
 
 
 def _asks(note: Notification) -> Iterator[str]:
     does, then = _ASKS[note.kind]
-    if note.refusal is not None:
-        yield "It refused the reply, and still waits for one to the same question."
-        if one_line(note.refusal):
-            yield f"Why it refused {_DISTRUST}:"
-            yield untrusted_block(note.refusal, agent=note.agent)
-        else:
-            yield "It did not say why."
+    yield from _refused(note)
     yield f"It {does} ({note.state.value})."
     said = _said(note)
     if said:
@@ -219,6 +246,21 @@ def _asks(note: Notification) -> Iterator[str]:
     else:
         yield "It said nothing more."
     yield then
+
+
+def _refused(note: Notification) -> Iterator[str]:
+    """What it said when it refused the last reply (C12)."""
+    if note.refusal is None:
+        return
+    if note.is_reopened:
+        yield "It refused the reply, and still waits for one to the same question."
+    else:
+        yield "It had refused the last reply, and gone on without it."
+    if one_line(note.refusal):
+        yield f"Why it refused {_DISTRUST}:"
+        yield untrusted_block(note.refusal, agent=note.agent)
+    else:
+        yield "It did not say why."
 
 
 def _said(note: Notification) -> str:
@@ -238,4 +280,5 @@ def note_to_json(note: Notification) -> dict[str, Any]:
         "at": note.at,
         "account": note.account,
         "refusal": note.refusal,
+        "status_text": note.status_text,
     }

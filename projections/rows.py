@@ -24,7 +24,8 @@ class SubTaskRow(Struct, frozen=True, kw_only=True):
 
     `text` is the agent's own words: the open question, the latest status text or the result. Where
     it ended without any, it is `account`: what happened, in locum's words. `said` tells which.
-    `watch` is how a parked task is watched, None while it works or has ended.
+    `status_text` is what its last message said beside the result (D12), `reason` why this side
+    wanted the end. `watch` is how a parked task is watched, None while it works or has ended.
     """
 
     id: str
@@ -44,8 +45,12 @@ class SubTaskRow(Struct, frozen=True, kw_only=True):
     updated_at: str
     artifacts: tuple[Artifact, ...] = ()
     account: str = ""
+    status_text: str = ""
+    reason: str = ""
 
-    # What recovery needs beside: not part of the public row.
+    # What a note and recovery need beside: not part of the public row.
+    refusal: str | None = None
+    """What the agent said when it refused the last reply and went on, until it was told (C12)."""
     deadline: str | None = None
     fallback: str | None = None
     """What a push watch turns into when its config is refused."""
@@ -143,6 +148,7 @@ def _parked(row: SubTaskRow, event: Parked) -> dict[str, Any]:
         "context_id": event.context_id or row.context_id,
         "watch": watch.mode,
         "fallback": watch.fallback,
+        "refusal": None if row.state.is_parked else row.refusal,
     }
     if not watch.config_id:
         return changes
@@ -160,6 +166,9 @@ def _woken(row: SubTaskRow, event: Woken) -> dict[str, Any]:
         "context_id": event.context_id or row.context_id,
         "watch": None,
         "fallback": None,
+        "refusal": (
+            row.refusal if event.message_id is None and event.refusal is None else event.refusal
+        ),
     }
 
 
@@ -168,10 +177,13 @@ def _resolved(row: SubTaskRow, event: Resolved) -> dict[str, Any]:
         "state": event.state,
         "text": event.text or event.account,
         "account": event.account,
+        "status_text": event.status_text,
+        "reason": event.reason,
         "artifacts": event.artifacts,
         "context_id": event.context_id or row.context_id,
         "watch": None,
         "fallback": None,
+        "refusal": None if row.state.is_parked else row.refusal,
     }
 
 
@@ -204,6 +216,8 @@ def row_of(sub_task: SubTask) -> SubTaskRow:
         state=sub_task.state,
         text=sub_task.text or sub_task.account,
         account=sub_task.account,
+        status_text=sub_task.status_text,
+        reason=sub_task.reason,
         remote_task_id=sub_task.remote_task_id,
         context_id=sub_task.context_id,
         watch=watch.mode if watch else None,
@@ -213,6 +227,7 @@ def row_of(sub_task: SubTask) -> SubTaskRow:
         created_at=sub_task.created_at,
         updated_at=sub_task.updated_at,
         artifacts=sub_task.artifacts,
+        refusal=sub_task.refusal,
         deadline=sub_task.deadline,
         fallback=watch.fallback if watch else None,
         push=sub_task.push_configs[-1] if sub_task.push_config_id else None,
@@ -231,6 +246,8 @@ def row_to_json(row: SubTaskRow) -> dict[str, Any]:
         "state": row.state.value,
         "text": row.text,
         "account": row.account,
+        "status_text": row.status_text,
+        "reason": row.reason,
         "remote_task_id": row.remote_task_id,
         "context_id": row.context_id,
         "watch": row.watch,

@@ -16,7 +16,7 @@ from .rows import SubTaskRow
 
 __all__ = ["LAYOUT", "Changes", "Slot", "ViewTables"]
 
-LAYOUT = 2
+LAYOUT = 3
 """Counts up when a row or a note is made otherwise: older tables are then made again at opening."""
 
 _NAMES = ("sub_task_rows", "notifications")
@@ -149,11 +149,14 @@ class ViewTables(SQLiteTrackingRecorder):
         *,
         state: str | None = None,
         unresolved: bool | None = None,
+        after: str | None = None,
+        limit: int | None = None,
     ) -> list[SubTaskRow]:
         """The rows of a parent (None: of all), in the order their sub-tasks were created.
 
         Only those in `state` where it is given, only the unresolved (or only the ended) ones where
-        `unresolved` is.
+        `unresolved` is; of these the first `limit` past the sub-task with the id `after`, none where
+        that is not there.
         """
         wanted: dict[str, list[object]] = {}
         if parent_id is not None:
@@ -163,10 +166,15 @@ class ViewTables(SQLiteTrackingRecorder):
         if unresolved is not None:
             # What is unresolved is open: SQLite then has an index that knows no ended one.
             wanted["unresolved=1 AND open=1" if unresolved else "unresolved=0"] = []
-        statement = "SELECT data FROM sub_task_rows WHERE {} ORDER BY position".replace(
+        if after is not None:
+            known = "(SELECT position FROM sub_task_rows WHERE sub_task_id=?)"
+            wanted[f"position>{known}"] = [after]
+        statement = "SELECT data FROM sub_task_rows WHERE {} ORDER BY position LIMIT ?".replace(
             "{}", " AND ".join(wanted) or "1"
         )
-        found = self._select(statement, [value for values in wanted.values() for value in values])
+        given = [value for values in wanted.values() for value in values]
+        # SQLite takes a negative limit for none.
+        found = self._select(statement, [*given, -1 if limit is None else limit])
         return [_row_decoder.decode(data) for (data,) in found]
 
     def versions(self) -> dict[str, int]:

@@ -7,10 +7,9 @@ same one.
 import asyncio
 import logging
 
-import msgspec
 from a2a.types.a2a_pb2 import Message
 
-from locum.core.commands import Fail, RefuseReply
+from locum.core.commands import DropReply, Fail, RefuseReply
 from locum.core.errors import RemoteCallError
 from locum.core.hearing import Verdict, heard_state, weigh
 from locum.core.lifecycle import A2AState
@@ -23,6 +22,7 @@ from ..a2a.reports import Heard
 from ..pump import StreamEndedError, pumped
 from .desk import Desk
 from .ear import Ear
+from .refusals import not_asked, words_of
 from .searching import find_brief, find_reply, hear_found
 
 __all__ = ["deliver_brief", "deliver_reply"]
@@ -35,8 +35,6 @@ HISTORY = 100
 """How many messages of a task's history are asked for when a reply is looked for."""
 LOOKS = 4
 """How often a reply is looked for on an agent that refuses to be asked."""
-REFUSED = "reply.refused"
-"""The oddity of an event that came although the reply before it was refused."""
 
 
 async def deliver_brief(desk: Desk, *, look_first: bool) -> None:
@@ -153,7 +151,7 @@ async def _find(desk: Desk, client: AgentClient, sub_task: SubTask) -> bool:
             await asyncio.sleep(desk.pause.steady())
             found = await _look_for(desk, client, sub_task)
     except RemoteCallError as error:
-        why, said = _not_asked(error)
+        why, said = not_asked(error), error.said
         found = None
     if found is not None:
         await hear_found(desk, found, "recovery")
@@ -168,15 +166,6 @@ async def _find(desk: Desk, client: AgentClient, sub_task: SubTask) -> bool:
         said,
     )
     return False
-
-
-def _not_asked(error: RemoteCallError) -> tuple[str, str]:
-    """Why the agent could not be asked for the brief, and what it said itself, if it did (E6)."""
-    if error.code == "remote.not_listable":
-        return f"{error.message.rstrip('.')} ({error.code})", ""
-    has_answered = error.status is not None or error.agent_code is not None
-    said = error.message if has_answered else ""
-    return f"The agent could not be asked for it ({error.code})", said
 
 
 async def _look_for(desk: Desk, client: AgentClient, sub_task: SubTask) -> Heard | None:
@@ -342,11 +331,16 @@ async def _refused(desk: Desk, sub_task: SubTask, error: RemoteCallError) -> Non
         state = heard_state(sub_task, said)
         is_news = weigh(sub_task, said, "get", desk.artifacts.whole) is Verdict.CHANGE
         if is_news or (state is not None and not state.is_parked):
-            logger.info("sub-task %s: its reply was refused: %s", desk.id, _words(error))
-            desk.notice((REFUSED,))  # also for the next event, when this is none
-            told = (*said.anomalies, REFUSED)
-            await desk.judge(msgspec.structs.replace(said, anomalies=told), "recheck")
-            desk.mark_delivered(pending.message_id)
+            await desk.record(
+                DropReply(
+                    sub_task_id=desk.id,
+                    at=desk.office.now(),
+                    actor=f"agent:{desk.agent_id}",
+                    message_id=pending.message_id,
+                    reason=words_of(error),
+                )
+            )
+            await desk.judge(said, "recheck")
             return
     await desk.record(
         RefuseReply(
@@ -354,17 +348,10 @@ async def _refused(desk: Desk, sub_task: SubTask, error: RemoteCallError) -> Non
             at=desk.office.now(),
             actor=f"agent:{desk.agent_id}",
             message_id=pending.message_id,
-            reason=_words(error),
+            reason=words_of(error),
             watch=desk.mint_watch(),
         )
     )
-
-
-def _words(error: RemoteCallError) -> str:
-    """What the agent said, with its own code, or the HTTP status where it gave none (K4)."""
-    if error.agent_code is not None:
-        return f"{error.message} (code {error.agent_code})"
-    return error.message if error.status is None else f"{error.message} (HTTP {error.status})"
 
 
 async def _refused_brief(desk: Desk, error: RemoteCallError) -> None:
@@ -375,7 +362,8 @@ async def _refused_brief(desk: Desk, error: RemoteCallError) -> None:
             actor=f"agent:{desk.agent_id}",
             cause="send",
             code=error.code,
-            text=_words(error),
+            text=error.said,
+            account=error.account,
             delivery="refused",
             anomalies=error.anomalies,
         )

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from locum.core.artifacts import Artifacts
-from locum.core.commands import Command, Fail, Hear, HearLimits, RefuseReply, Rewatch
+from locum.core.commands import Command, Hear, HearLimits, RefuseReply, Rewatch
 from locum.core.errors import LocumError, RemoteCallError
 from locum.core.events import Cause, Parked, Watch, WatchMode
 from locum.core.hearing import Verdict, status_text, weigh
@@ -27,16 +27,11 @@ from ..settings import AgentSettings
 from ..store.writer import Recorded
 from .bell import Bell
 from .office import CancelWish, Claim, Office
+from .refusals import FINAL, unwatchable
 
 __all__ = ["Desk"]
 
 logger = logging.getLogger("locum.standin")
-
-FINAL_FOR_WATCH = frozenset({"remote.unauthorized", "remote.version", "remote.extension"})
-"""Refusals of GetTask that will not go away by asking again (case S8, case C6)."""
-
-_GONE = "The agent no longer knows the task."
-_CLOSED = "The agent refuses to be asked how the task stands."
 
 _NOBODY: frozenset[str] = frozenset()
 
@@ -380,9 +375,7 @@ class Desk:
         self.has_no_judge = error.kind == "refused" and error.code != "remote.not_found"
         self.pause.at_least(error.retry_after)
         logger.info("sub-task %s: %s (%s)", self.id, error.message, error.code)
-        is_gone = error.code == "remote.not_found"
-        is_unread = error.code == "remote.too_large"
-        if not judge_gone or not (is_gone or is_unread or error.code in FINAL_FOR_WATCH):
+        if not judge_gone or error.code not in FINAL:
             return
         now = asyncio.get_running_loop().time()
         if self._missed_with != error.code:
@@ -392,15 +385,11 @@ class Desk:
         if now - self._miss_at < self.pause.first * 0.9:
             return
         await self.record(
-            Fail(
+            unwatchable(
+                error,
                 sub_task_id=self.id,
                 at=self.office.now(),
-                actor="locum",
-                cause="recheck",
-                code="remote.gone" if is_gone else error.code,
-                # What is too large was not read: the message about it is locum's alone.
-                text="" if is_unread else error.message,
-                account=error.message if is_unread else _GONE if is_gone else _CLOSED,
-                anomalies=error.anomalies,
+                artifacts=self.artifacts.whole,
+                result_bytes=self.office.settings.result_limit,
             )
         )

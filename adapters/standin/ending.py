@@ -176,7 +176,8 @@ async def _has_ended(
     if state is None or not state.is_terminal:
         return False
     if action.deadline and state is A2AState.CANCELED:
-        # The agent confirmed; the sub-task ends as FAILED all the same (C11).
+        # The agent confirmed; the sub-task ends as FAILED all the same, with its words (C11, E7).
+        await _expire(desk, confirmed=True, report=report)
         return True
     # Who wanted the end has ended it; when the agent was done already, it was the agent.
     wish = desk.wish if state is A2AState.CANCELED else None
@@ -186,17 +187,32 @@ async def _has_ended(
 
 
 async def _end(desk: Desk, action: CancelRemote, *, confirmed: bool) -> None:
-    now = desk.office.now()
     if action.deadline:
-        await desk.record(Expire(sub_task_id=desk.id, at=now, actor="locum", confirmed=confirmed))
+        await _expire(desk, confirmed=confirmed)
         return
     await desk.record(
         Cancel(
             sub_task_id=desk.id,
-            at=now,
+            at=desk.office.now(),
             actor=desk.wish.actor if desk.wish else "locum",
             correlation_id=desk.wish.correlation_id if desk.wish else "",
             reason=desk.wish.reason if desk.wish else "",
             confirmed=confirmed,
+            artifacts=desk.artifacts.whole,
+            result_bytes=desk.office.settings.result_limit,
+        )
+    )
+
+
+async def _expire(desk: Desk, *, confirmed: bool, report: RemoteReport | None = None) -> None:
+    await desk.record(
+        Expire(
+            sub_task_id=desk.id,
+            at=desk.office.now(),
+            actor="locum",
+            confirmed=confirmed,
+            report=report,
+            artifacts=desk.artifacts.whole,
+            result_bytes=desk.office.settings.result_limit,
         )
     )

@@ -1,6 +1,6 @@
 """The shapes of the API's answers, for the schema. The values are made in `projections`.
 
-`test_api.py` holds each against what a route really answers.
+`test_api*.py` hold each against what a route really answers.
 """
 
 from typing import Any, Literal
@@ -80,6 +80,8 @@ class Row(Struct, frozen=True):
     """A sub-task as its parent sees it. Times are RFC 3339, UTC, microseconds.
 
     `text` is the agent's own words; where it ended without any, `account`, which is locum's.
+    `status_text` is what its last message said beside the result, `reason` why this side wanted
+    the end.
     """
 
     id: str
@@ -99,19 +101,23 @@ class Row(Struct, frozen=True):
     updated_at: str
     artifacts: list[Artifact]
     account: str
+    status_text: str
+    reason: str
 
 
 class RowList(Struct, frozen=True):
-    """Rows of one parent."""
+    """Rows of one parent; `next` is where to go on, when there are more."""
 
     sub_tasks: list[Row]
+    next: str | UnsetType = UNSET
 
 
 class Note(Struct, frozen=True):
     """What a parent's model is told (E2). `text` is the agent's own words: data, no instruction.
 
     Where it ended without any, `text` is `account`: what happened, in locum's words. `refusal` is
-    what the agent said when it refused a reply.
+    what the agent said when it refused a reply, `status_text` what its last message said beside
+    the result.
     """
 
     cursor: int
@@ -124,6 +130,7 @@ class Note(Struct, frozen=True):
     at: str
     account: str
     refusal: str | None
+    status_text: str
 
 
 class NotificationPage(Struct, frozen=True):

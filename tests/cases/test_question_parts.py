@@ -70,7 +70,7 @@ async def test_a_refused_reply_opens_the_whole_question_again(binding: Any) -> N
 
 @both
 async def test_a_refused_reply_that_crossed_another_question(binding: Any) -> None:
-    """C12, E2: the new question is told, and not that the agent still waits for the old answer."""
+    """C12, E2: the new question is told with the refusal, and not that the old one is still open."""
     asked = T("INPUT_REQUIRED", "which colour?", ts=T1)
     async with RawAgent(binding) as agent:
         agent.put(asked)
@@ -87,10 +87,13 @@ async def test_a_refused_reply_that_crossed_another_question(binding: Any) -> No
             await harness.reply(row.id, "red")
             _, second = await told(harness, 2)
             assert "which hall?" in second
-            assert "refused" not in second
+            assert "It had refused the last reply, and gone on without it." in second
+            assert "I ask something else by now" in second
+            assert "the same question" not in second
             events = await history(harness, row.id)
-            assert [e["type"] for e in events][-3:] == ["Parked", "Woken", "Parked"]
-            assert "reply.refused" in events[-1]["anomalies"]
+            assert [e["type"] for e in events][-4:] == ["Parked", "Woken", "Woken", "Parked"]
+            assert events[-2]["refusal"].startswith("I ask something else by now (code ")
+            assert "reply.refused" in events[-2]["anomalies"]
 
 
 @both
@@ -120,3 +123,8 @@ async def test_a_refused_reply_to_what_has_gone_on(binding: Any) -> None:
             agent.tell(S("COMPLETED", "done", ts=T3))
             row = await until(harness, row.id, "COMPLETED")
             assert "reply.refused" in row.anomalies
+            refusals = [e["refusal"] for e in await history(harness, row.id) if e.get("refusal")]
+            assert [one.startswith("no messages while working (") for one in refusals] == [True]
+            _, last = await told(harness, 2)
+            assert "no messages while working" in last
+            assert "It ended as COMPLETED." in last

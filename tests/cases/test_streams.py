@@ -182,8 +182,8 @@ async def test_a_401_is_final_with_its_words(binding: Any) -> None:
             row = await harness.spawn("p", agent="a", goal="count")
             row = await harness.settled(row.id, timeout=5)
             assert row.state == "FAILED"
-            assert "401" in row.text
-            assert "token expired" in row.text
+            assert "(HTTP 401)" in row.account
+            assert row.said == f"who are you? ({challenge})"
             (event,) = [e for e in await harness.events(row.id) if e["type"] == "Resolved"]
             assert (event["delivery"], event["code"]) == ("refused", "remote.unauthorized")
             assert len(agent.calls("SendStreamingMessage")) == 1

@@ -13,11 +13,11 @@ __all__ = ["NOTE", "ROW", "SUB_TASKS", "asking", "problem", "spawn", "with_agent
 ROW = {
     *("id", "parent_id", "agent", "name", "goal", "state", "text", "remote_task_id"),
     *("context_id", "watch", "cause", "anomalies", "version", "created_at", "updated_at"),
-    *("artifacts", "account"),
+    *("artifacts", "account", "status_text", "reason"),
 }
 NOTE = {
     *("cursor", "sub_task_id", "parent_id", "agent", "kind", "state", "text", "at"),
-    *("account", "refusal"),
+    *("account", "refusal", "status_text"),
 }
 SUB_TASKS = "/v1/parents/p/sub-tasks"
 

@@ -130,6 +130,7 @@ EVENTS: dict[str, Event] = {
         **COMMON,
         **REMOTE,
     ),
+    "Woken, a refused reply": Woken(version=5, cause="reply", text="", refusal="no", **COMMON),
     "Resolved, bare": Resolved(
         version=7, cause="poll", state=A2AState.COMPLETED, text="", **COMMON
     ),
@@ -147,6 +148,7 @@ EVENTS: dict[str, Event] = {
         confirmed=False,
         reason="not needed",
         account="The deadline passed.",
+        status_text="Two could not be counted.",
         context_id="c1",
         **COMMON,
         **REMOTE,

@@ -3,7 +3,7 @@
 import pytest
 
 from locum.core.commands import HearLimits
-from locum.core.decide import REASON_KEPT
+from locum.core.ending import REASON_KEPT
 from locum.core.errors import SubTaskResolvedError
 from locum.core.events import PushRevoked, Resolved
 from locum.core.lifecycle import A2AState

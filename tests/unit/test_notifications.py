@@ -53,6 +53,7 @@ def test_the_public_note() -> None:
         "at": event.at,
         "account": "",
         "refusal": None,
+        "status_text": "",
     }
 
 

@@ -120,6 +120,8 @@ def test_a_new_row_shows_the_brief() -> None:
         "updated_at": START,
         "artifacts": [],
         "account": "",
+        "status_text": "",
+        "reason": "",
     }
     assert row.deadline == remote(60)
 
