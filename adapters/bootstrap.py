@@ -8,14 +8,14 @@ shut down in reverse.
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, aclosing
-from datetime import UTC, datetime
+from datetime import datetime
 from random import Random
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from locum.core.errors import ServerError, SubTasksUnresolvedError
+from locum.core.errors import SubTasksUnresolvedError
 from locum.core.events import Event
 from locum.core.lifecycle import A2AState
 from locum.core.report import Part
@@ -25,7 +25,7 @@ from locum.projections.moments import Moment
 from .a2a.own.opening import open_self
 from .a2a.registry import Registry
 from .lookout import Lookout
-from .ordering import Brief, follows_of, keyed_id, new_id, reply_command, spawn_command
+from .ordering import Brief, follows_of, keyed_id, new_id, reply_command, spawn_command, utc_now
 from .requests import checked_id, checked_line, checked_text
 from .settings import Settings
 from .standin.office import Office
@@ -36,6 +36,7 @@ from .store.owner import owned
 from .store.writer import Recorded
 from .tool import Tool
 from .tools import tools_for
+from .unopened import Unopened
 from .web.app import WebApp, build_app
 
 if TYPE_CHECKING:
@@ -46,23 +47,21 @@ if TYPE_CHECKING:
 __all__ = ["Harness"]
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
-class Harness:
+class Harness(Unopened):
     """locum in a process of yours. `async with Harness(settings) as harness:` starts and ends it.
 
     `executor` serves the agent `self` (A9). `clock` (an aware datetime) and `random` can be handed
     in to make runs repeatable. Everything async can be cancelled. The errors are `LocumError`s.
     """
 
+    _made_on_entering = frozenset({"_journal", "_lookout", "_registry", "_supervisor"})
+
     def __init__(
         self,
         settings: Settings,
         *,
         executor: "AgentExecutor | None" = None,
-        clock: Callable[[], datetime] = _utc_now,
+        clock: Callable[[], datetime] = utc_now,
         random: Random | None = None,
     ) -> None:
         self.settings = settings
@@ -79,16 +78,6 @@ class Harness:
         self._lookout: Lookout
         self._registry: Registry
         self._supervisor: Supervisor
-
-    if not TYPE_CHECKING:  # A checker would take any name for an attribute.
-
-        def __getattr__(self, name: str) -> Any:
-            if name in ("_journal", "_lookout", "_registry", "_supervisor"):
-                raise ServerError(
-                    "The harness is not open yet: use it inside `async with Harness(settings) as …:`.",
-                    code="server.not_open",
-                )
-            raise AttributeError(f"a Harness has no attribute {name!r}")
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
@@ -277,10 +266,18 @@ class Harness:
     # --- a parent's work
 
     async def rows(
-        self, parent_id: str, state: A2AState | None = None, unresolved: bool | None = None
+        self,
+        parent_id: str,
+        state: A2AState | None = None,
+        unresolved: bool | None = None,
+        *,
+        after: str | None = None,
+        limit: int | None = None,
     ) -> list[SubTaskRow]:
-        """The parent's sub-tasks in the order of their creation."""
-        return await self._journal.views.rows(parent_id, state=state, unresolved=unresolved)
+        """The parent's sub-tasks as they were created: all, or `limit` past the one with an id."""
+        return await self._journal.views.rows(
+            parent_id, state=state, unresolved=unresolved, after=after, limit=limit
+        )
 
     async def sub_task(self, sub_task_id: str) -> SubTaskRow:
         """One row. Raises SubTaskNotFoundError."""

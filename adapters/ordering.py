@@ -6,7 +6,7 @@ Nothing is recorded or sent; a refusal names the field.
 import secrets
 import uuid
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from msgspec import Struct
@@ -24,7 +24,7 @@ from .requests import checked_id, checked_line, checked_parts, checked_text, che
 from .settings.agents import SELF
 from .values import found_in, refusal
 
-__all__ = ["Brief", "follows_of", "keyed_id", "new_id", "reply_command", "spawn_command"]
+__all__ = ["Brief", "follows_of", "keyed_id", "new_id", "reply_command", "spawn_command", "utc_now"]
 
 KEY_SPACE = uuid.UUID("0e2b6f0c-6f2e-4d5b-9d4e-1c1f3a9c7b10")
 """Name space of the sub-task ids that idempotency keys lead to (C10)."""
@@ -51,6 +51,11 @@ class Brief(Struct, frozen=True, kw_only=True):
     reasoning_effort: str
     parent_tasks: Sequence[str]
     correlation_id: str | None
+
+
+def utc_now() -> datetime:
+    """The time, for who was handed no other clock."""
+    return datetime.now(UTC)
 
 
 def new_id(now: datetime) -> str:

@@ -48,16 +48,23 @@ class Views:
         *,
         state: str | None = None,
         unresolved: bool | None = None,
+        after: str | None = None,
+        limit: int | None = None,
     ) -> list[SubTaskRow]:
         """The rows of a parent (None: of all), in the order their sub-tasks were created.
 
         Only those in `state` where it is given; with `unresolved`, only those that have not ended
-        (True) or have (False).
+        (True) or have (False). Of these the first `limit` past the sub-task with the id `after`,
+        none where that is not there. Raises RequestError for what is no limit.
         """
-        if not all(one is None or is_text(one) for one in (parent_id, state)):
+        if limit is not None:
+            _check_number("limit", limit, 1)
+        if not all(one is None or is_text(one) for one in (parent_id, state, after)):
             return []
         return await self._read(
-            lambda: self._tables.rows(parent_id, state=state, unresolved=unresolved)
+            lambda: self._tables.rows(
+                parent_id, state=state, unresolved=unresolved, after=after, limit=limit
+            )
         )
 
     async def unresolved(self, parent_id: str) -> list[str]:

@@ -53,6 +53,12 @@ Unresolved = Annotated[
 After = Annotated[
     int, QueryParameter(ge=0, le=2**63 - 1, description="The cursor of the last one seen.")
 ]
+AfterRow = Annotated[
+    str | None,
+    QueryParameter(name="after", description="The id of the last sub-task seen, as in `next`."),
+]
+_ROWS = 1000
+Limit = Annotated[int, QueryParameter(ge=1, le=_ROWS, description="How many at the most.")]
 Wait = Annotated[str, QueryParameter(enum=list(_WAITS), description="Until when the answer waits.")]
 WaitTimeout = Annotated[
     float, QueryParameter(ge=0, le=300, description="Seconds; then the row as it is.")
@@ -114,12 +120,25 @@ class Api:
         return row_to_json(row)
 
     async def rows(
-        self, parent_id: FromPath[str], in_state: State = None, unresolved: Unresolved = None
+        self,
+        parent_id: FromPath[str],
+        in_state: State = None,
+        unresolved: Unresolved = None,
+        after: AfterRow = None,
+        limit: Limit = _ROWS,
     ) -> Json:
-        """A parent's sub-tasks, oldest first."""
+        """A parent's sub-tasks, oldest first; `next` is there when there are more."""
         wanted = None if in_state is None else _state(in_state)
-        rows = await self._harness.rows(_parent(parent_id), wanted, unresolved)
-        return {"sub_tasks": [row_to_json(row) for row in rows]}
+        if after is not None:
+            # Past one that is not there would be nothing, which reads like the end.
+            await self._harness.sub_task(check_id(after, "after"))
+        rows = await self._harness.rows(
+            _parent(parent_id), wanted, unresolved, after=after, limit=limit + 1
+        )
+        page: Json = {"sub_tasks": [row_to_json(row) for row in rows[:limit]]}
+        if len(rows) > limit:
+            page["next"] = rows[limit - 1].id
+        return page
 
     async def row(self, sub_task_id: FromPath[str]) -> Json:
         """One sub-task with all of its artifacts."""
@@ -165,7 +184,7 @@ class Api:
         self,
         parent_id: FromPath[str],
         after: After = 0,
-        limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
+        limit: Limit = 100,
     ) -> Json:
         """A page of the parent's feed."""
         notes, cursor = await self._harness.notes(_parent(parent_id), after=after, limit=limit)
@@ -224,7 +243,7 @@ class Api:
                 status_code=201,
                 responses=says(201, Row, 400, 401, 404, 409, 413),
             )(self.spawn),
-            get(f"{parent}/sub-tasks", responses=says(200, RowList, 400, 401))(self.rows),
+            get(f"{parent}/sub-tasks", responses=says(200, RowList, 400, 401, 404))(self.rows),
             get(one, responses=says(200, Row, 400, 401, 404))(self.row),
             post(
                 f"{one}/reply", status_code=202, responses=says(202, Row, 400, 401, 404, 409, 413)

@@ -85,9 +85,15 @@ class HarnessPort(Protocol):
         """The row with all of its artifacts."""
 
     async def rows(
-        self, parent_id: str, state: A2AState | None = None, unresolved: bool | None = None
+        self,
+        parent_id: str,
+        state: A2AState | None = None,
+        unresolved: bool | None = None,
+        *,
+        after: str | None = None,
+        limit: int | None = None,
     ) -> list[SubTaskRow]:
-        """A parent's rows, filtered."""
+        """A parent's rows, filtered: all, or `limit` past the sub-task `after`."""
 
     async def reply(
         self,
