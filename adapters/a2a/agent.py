@@ -11,6 +11,7 @@ from a2a.types.a2a_pb2 import AgentCard
 from locum.core.errors import AgentRefusedError
 
 from ..settings.agents import AgentSettings
+from .calls.given_tokens import GivenTokens
 from .calls.remote_agent import AgentClient
 from .cards.accepting import AcceptedCard
 from .interface import Interface
@@ -36,6 +37,8 @@ class Agent:
     client: AgentClient | None = None
     http: httpx.AsyncClient | None = None
     """The HTTP client that `client` uses; the registry's to close."""
+    tokens: GivenTokens = field(default_factory=GivenTokens)
+    """The push tokens that the agent may have, to mask them where it quotes them (D2)."""
     anomalies: Counter[str] = field(default_factory=Counter)
     """How often each oddity was met with this agent since the start (K2)."""
 

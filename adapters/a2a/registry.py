@@ -216,6 +216,7 @@ class Registry:
             on_anomaly=self.count_anomaly,
             extensions=agent.extensions,
             tracing=self._settings.telemetry.tracing,
+            tokens=agent.tokens,
         )
 
 

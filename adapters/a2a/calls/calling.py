@@ -10,14 +10,17 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+import msgspec
 from a2a.client.client import ClientCallContext
 from a2a.extensions.common import HTTP_EXTENSION_HEADER
 
 from locum.core.errors import Kind, RemoteCallError
 
 from ..extensions import PARTICIPANT_HEADER
+from ..reports import Heard, Payload, heard
 from ..wire.faults import error_for
 from ..wire.notes import CALL, CallNotes
+from .given_tokens import GivenTokens
 from .tracing import traced
 
 __all__ = ["Call", "Caller"]
@@ -31,11 +34,16 @@ class Call:
     """One call under way: `context` goes to the SDK, `notes` are what the wire saw of it."""
 
     def __init__(
-        self, notes: CallNotes, context: ClientCallContext, on_anomaly: Callable[[str, str], None]
+        self,
+        notes: CallNotes,
+        context: ClientCallContext,
+        on_anomaly: Callable[[str, str], None],
+        tokens: GivenTokens,
     ) -> None:
         self.notes = notes
         self.context = context
         self._on_anomaly = on_anomaly
+        self._tokens = tokens
         self._told = 0
 
     @contextmanager
@@ -45,10 +53,27 @@ class Call:
             yield
         except Exception as fault:
             self.oddities()
+            # Before it is cut to its length: no token in halves.
+            self.notes.error = self._tokens.masked_json(self.notes.error)
             error = error_for(fault, self.notes)
+            masked = self._tokens.masked_error(error)
+            if masked is not error:
+                raise masked from None  # What led to it has the token in clear.
             if error is fault:
                 raise
             raise error from fault
+
+    def heard(self, payload: Payload, oddities: Sequence[str] | None = None) -> Heard:
+        """What the agent said, with whatever it quotes of its push tokens masked (D2, case P10).
+
+        `oddities` are what was odd about the whole answer; None asks for them.
+        """
+        made = heard(payload, self.oddities() if oddities is None else oddities)
+        report = self._tokens.masked_report(made.report)
+        if report is made.report:
+            return made
+        odd = (*report.anomalies, *self.oddities("json.secret_quoted"))
+        return Heard(msgspec.structs.replace(report, anomalies=odd), made.payload)
 
     def oddities(self, *more: str) -> tuple[str, ...]:
         """What was odd since this was last asked, and `more`; each is told to whoever counts."""
@@ -82,6 +107,7 @@ class Caller:
         extensions: Sequence[str],
         on_anomaly: Callable[[str, str], None],
         trace_entropy: Callable[[int], bytes] | None,
+        tokens: GivenTokens,
     ) -> None:
         """`trace_entropy` gives random bytes for new traces; None when tracing is off."""
         self._agent_id = agent_id
@@ -89,6 +115,7 @@ class Caller:
         self._extensions = ",".join(extensions)
         self._on_anomaly = on_anomaly
         self._trace_entropy = trace_entropy
+        self._tokens = tokens
 
     @contextmanager
     def call(
@@ -125,7 +152,7 @@ class Caller:
         total = None if streaming else timeout
         with self._trace(method, task_id) as trace_headers:
             context = ClientCallContext(service_parameters=headers | trace_headers, timeout=total)
-            yield Call(notes, context, self._on_anomaly)
+            yield Call(notes, context, self._on_anomaly, self._tokens)
 
     async def ask(
         self,

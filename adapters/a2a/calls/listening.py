@@ -1,6 +1,6 @@
 """The answers of one streamed call, one after another, as they have to be about one task (K3)."""
 
-from ..reports import Heard, heard, unwrap
+from ..reports import Heard, unwrap
 from .about import AskedTask
 from .calling import Call
 from .sdk_stream import SdkStream
@@ -35,4 +35,4 @@ class Listener:
                 return None
             payload = unwrap(event)
             if payload is not None:
-                return self._asked.check(heard(payload, self._call.oddities()))
+                return self._asked.check(self._call.heard(payload))

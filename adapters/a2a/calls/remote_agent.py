@@ -27,10 +27,11 @@ from a2a.utils.constants import PROTOCOL_VERSION_1_0
 from locum.core.lifecycle import A2AState
 
 from ..interface import Interface
-from ..reports import Heard, heard
+from ..reports import Heard
 from .about import AskedTask
 from .calling import Caller
 from .finding import Page, find_task
+from .given_tokens import GivenTokens
 from .listening import Listener
 from .push_calls import PushCalls, PushConfig
 from .sdk_http import sdk_http
@@ -45,6 +46,7 @@ class AgentClient(PushCalls):
     `http` is the agent's client, whose transport is the wire; it belongs to the caller and stays
     open. `extensions` are those in use with this agent (A7). `on_anomaly` is told the agent's id
     and the name of each oddity (K2). `entropy` gives random bytes for traces that nobody began.
+    `tokens` are the push tokens that the agent has, which are masked in all that it says (D2).
 
     All methods take `participant_id`, the id that the harness delegates as (C9), by default the
     client's own, and `timeout` in seconds: for a whole call, or until a stream's first event.
@@ -62,6 +64,7 @@ class AgentClient(PushCalls):
         extensions: Sequence[str] = (),
         tracing: bool = False,
         entropy: Callable[[int], bytes] = os.urandom,
+        tokens: GivenTokens | None = None,
     ) -> None:
         self.agent_id = agent_id
         self.interface = interface
@@ -75,6 +78,7 @@ class AgentClient(PushCalls):
             extensions=extensions,
             on_anomaly=on_anomaly,
             trace_entropy=entropy if tracing else None,
+            tokens=GivenTokens() if tokens is None else tokens,
         )
         card = _with_only(card, interface)
         self._plain = _sdk_client(card, interface, http, streaming=False)
@@ -162,7 +166,7 @@ class AgentClient(PushCalls):
             participant_id=participant_id,
             timeout=timeout,
         )
-        return AskedTask(call, task_id).check(heard(task, call.oddities()))
+        return AskedTask(call, task_id).check(call.heard(task))
 
     async def cancel(
         self, task_id: str, *, participant_id: str | None = None, timeout: float | None = None
@@ -176,7 +180,7 @@ class AgentClient(PushCalls):
             participant_id=participant_id,
             timeout=timeout,
         )
-        return AskedTask(call, task_id).check(heard(task, call.oddities()))
+        return AskedTask(call, task_id).check(call.heard(task))
 
     async def list_tasks(
         self,
@@ -210,7 +214,7 @@ class AgentClient(PushCalls):
             timeout=timeout,
         )
         oddities = call.oddities()
-        tasks = tuple(heard(task, oddities) for task in page.tasks)
+        tasks = tuple(call.heard(task, oddities) for task in page.tasks)
         return Page(tasks, page.next_page_token, page.total_size)
 
     async def find(

@@ -21,7 +21,7 @@ from .notes import CallNotes
 from .redaction import masked
 from .words import one_line, redacted, words_of
 
-__all__ = ["Asked", "error_body", "malformed", "rest_url"]
+__all__ = ["Asked", "RecentCredentials", "error_body", "malformed", "rest_url"]
 
 _RPC_MARK: Final = b'"jsonrpc"'
 _EDGE: Final = 96
@@ -40,6 +40,7 @@ _OPEN_QUERY: Final = frozenset(
         *("status", "statusTimestampAfter"),
     }
 )
+_CREDENTIALS_KEPT: Final = 32
 _SHORTEST_SECRET: Final = 4
 _SHORTEST_QUOTED: Final = 8
 _FOR_HTML: Final = re.compile(r"[\"&'+<>`]")
@@ -47,12 +48,38 @@ _ESCAPES: Final = (r"\u{:04x}", r"\u{:04X}")
 _WORDS: Final = 300
 
 
-class Asked:
-    """One request, as far as its answer depends on it."""
+class RecentCredentials:
+    """The latest credentials of an agent's requests, for an access token is renewed now and then:
+    what an agent quotes may be the one before.
+    """
 
-    def __init__(self, request: httpx.Request, body: bytes) -> None:
+    def __init__(self) -> None:
+        self._kept: dict[str, None] = {}
+
+    def add(self, credentials: Iterable[str]) -> None:
+        """Keep these, and forget the oldest."""
+        for one in filter(None, credentials):
+            self._kept.pop(one, None)
+            self._kept[one] = None
+        for oldest in list(self._kept)[:-_CREDENTIALS_KEPT]:
+            del self._kept[oldest]
+
+    def __iter__(self) -> Iterator[str]:
+        """They, as they are in a header or a query."""
+        return iter(self._kept)
+
+
+class Asked:
+    """One request, as far as its answer depends on it. `before` are credentials sent earlier."""
+
+    def __init__(
+        self, request: httpx.Request, body: bytes, before: "RecentCredentials | None" = None
+    ) -> None:
         self._request = request
         self._body = body
+        self._before = before
+        if before is not None:
+            before.add(self._credentials())
         # The mark stands first or last; in the middle a part of a message could hold it too.
         self.rpc: Final = request.method == "POST" and (
             _RPC_MARK in body[:_EDGE] or _RPC_MARK in body[-_EDGE:]
@@ -108,16 +135,20 @@ class Asked:
 
     @cached_property
     def _secrets(self) -> tuple[str, ...]:
-        return _masks((*self._credentials(), *self._push_tokens()), _SHORTEST_SECRET)
+        return _masks((*self._all_credentials(), *self._push_tokens()), _SHORTEST_SECRET)
 
     @cached_property
     def _quotable(self) -> tuple[str, ...]:
         """The secrets that are looked for in results: those too long to be words by chance."""
-        return _masks(self._credentials(), _SHORTEST_QUOTED)
+        return _masks(self._all_credentials(), _SHORTEST_QUOTED)
 
     @cached_property
     def _spellings(self) -> tuple[bytes, ...]:
         return tuple({text.encode() for one in self._quotable for text in _spellings(one)})
+
+    def _all_credentials(self) -> Iterator[str]:
+        yield from self._credentials()
+        yield from self._before or ()
 
     def _credentials(self) -> Iterator[str]:
         for name, value in self._request.headers.items():

@@ -11,7 +11,7 @@ from typing import Any, Final
 import httpx
 
 from .answers import NOTHING, NoResultError, enveloped, error_in, mend_answer, result_in
-from .asked import Asked, error_body, malformed, rest_url
+from .asked import Asked, RecentCredentials, error_body, malformed, rest_url
 from .bodies import EventStream, declared_kind, read_answer, read_body
 from .budget import Budget, Place
 from .faults import RedirectRefusedError, TooLargeError, error_for
@@ -70,10 +70,11 @@ class WireTransport(httpx.AsyncBaseTransport):
         self._inner = inner
         self._limits = limits or WireLimits()
         self._budget = budget or Budget()
+        self._credentials = RecentCredentials()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """The agent's answer, mended, in the head and body that the SDK expects."""
-        asked = Asked(request, await request.aread())
+        asked = Asked(request, await request.aread(), self._credentials)
         notes = CALL.get()
         if notes is None or not asked.is_call(notes):
             # Not a call of A2A's (a token is fetched): its answer and its trouble are its own.
