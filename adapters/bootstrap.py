@@ -6,6 +6,7 @@ shut down in reverse.
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, aclosing
 from datetime import datetime
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Harness"]
 
+logger = logging.getLogger("locum.harness")
+
 
 class Harness(Unopened):
     """locum in a process of yours. `async with Harness(settings) as harness:` starts and ends it.
@@ -81,8 +84,7 @@ class Harness(Unopened):
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
-            settings = self.settings
-            store = settings.store
+            settings, store = self.settings, self.settings.store
             # First in and last out: whoever comes next finds all that was recorded (I2).
             await stack.enter_async_context(owned(store.url, wait=store.owner_wait))
             self._journal = await stack.enter_async_context(
@@ -299,11 +301,12 @@ class Harness(Unopened):
     async def complete(
         self, parent_id: str, *, actor: str = "api", correlation_id: str | None = None
     ) -> None:
-        """Let the parent complete. Raises SubTasksUnresolvedError while it may not (C8)."""
+        """Let the parent complete; who says so is logged. Raises SubTasksUnresolvedError (C8)."""
         await self._journal.views.wait(self._journal.position)
         rows = await self.rows(checked_id("parent_id", parent_id), unresolved=True)
         if rows:
             raise SubTasksUnresolvedError(parent_id, [row.id for row in rows])
+        logger.info("parent %r is complete, says %r (%r)", parent_id, actor, correlation_id)
 
     async def cancel_parent(
         self,
