@@ -154,6 +154,12 @@ def follows_of(before: SubTask, agent_id: str) -> Follows:
             found=f"sub-task {before.id}, which is {before.state}",
             accepted="one that has ended; wait for its end, or reply to it",
         )
+    if not before.context_id and not before.remote_task_id:
+        raise refusal(
+            "follows",
+            found=f"sub-task {before.id}, whose agent named neither a context nor a task",
+            accepted="one with a context to go on in; spawn without it, and say all in the brief",
+        )
     return Follows(
         sub_task_id=before.id, remote_task_id=before.remote_task_id, context_id=before.context_id
     )

@@ -235,7 +235,7 @@ async def _send_reply(desk: Desk, client: AgentClient, sub_task: SubTask) -> Non
     message = reply_message(
         message_id=pending.message_id,
         task_id=sub_task.remote_task_id,
-        context_id=sub_task.context_id,
+        context_id=sub_task.context_id or desk.context_id,
         text=pending.text,
         parts=pending.parts,
         participant_id=sub_task.participant_id,

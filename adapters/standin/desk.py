@@ -51,6 +51,7 @@ class Desk:
         "attention",
         "backstop",
         "claims",
+        "context_id",
         "deadline",
         "doorbell",
         "expected",
@@ -59,6 +60,7 @@ class Desk:
         "held",
         "id",
         "known",
+        "missed_with",
         "office",
         "on_taken_up",
         "parent_id",
@@ -96,6 +98,8 @@ class Desk:
         self.wish: CancelWish | None = None
         self.artifacts = Artifacts(limit=office.settings.result_limit)
         self._task_of_artifacts = ""
+        self.context_id = ""
+        """The context as the agent named it last, whether or not that was recorded (C12)."""
         self.gone_streaming = False
         """True when its stream cannot be read, so that it is polled (case S7)."""
         self.has_no_judge = False
@@ -110,7 +114,8 @@ class Desk:
         self._given: tuple[str, ...] = ()
         """The digests that the agent's answers are searched for."""
         self._odd: tuple[str, ...] = ()
-        self._missed_with = ""
+        self.missed_with = self._missed_with = ""
+        """The code of the error that the last GetTask ended in; empty when it was answered."""
         self._miss_at = 0.0
         self._doubt_at: float | None = None
 
@@ -265,7 +270,9 @@ class Desk:
         of = report.remote_task_id or self._task_of_artifacts
         if self._task_of_artifacts and of != self._task_of_artifacts:
             self.artifacts = Artifacts(limit=self.office.settings.result_limit)
+            self.context_id = ""
         self._task_of_artifacts = of
+        self.context_id = report.context_id or self.context_id
         self.notice((*report.anomalies, *self.artifacts.note(report, replayed=replayed)))
         return msgspec.structs.replace(report, anomalies=self._odd) if self._odd else report
 
@@ -341,7 +348,7 @@ class Desk:
         except RemoteCallError as error:
             await self._missed(error, judge_gone=judge_gone)
             return None
-        self._missed_with = ""
+        self._missed_with = self.missed_with = ""
         self.has_no_judge = False
         said = msgspec.structs.replace(report.report, asked_at=sub_task.version)
         return self.take(said)
@@ -373,6 +380,7 @@ class Desk:
 
     async def _missed(self, error: RemoteCallError, *, judge_gone: bool) -> None:
         self.has_no_judge = error.kind == "refused" and error.code != "remote.not_found"
+        self.missed_with = error.code
         self.pause.at_least(error.retry_after)
         logger.info("sub-task %s: %s (%s)", self.id, error.message, error.code)
         if not judge_gone or error.code not in FINAL:
@@ -384,12 +392,4 @@ class Desk:
             return
         if now - self._miss_at < self.pause.first * 0.9:
             return
-        await self.record(
-            unwatchable(
-                error,
-                sub_task_id=self.id,
-                at=self.office.now(),
-                artifacts=self.artifacts.whole,
-                result_bytes=self.office.settings.result_limit,
-            )
-        )
+        await self.record(unwatchable(error, self.id, self.office, self.artifacts.whole))

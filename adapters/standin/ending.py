@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from typing import Literal, TypeAlias
 
 from locum.core.commands import Cancel, Expire
 from locum.core.errors import RemoteCallError
@@ -25,6 +26,10 @@ logger = logging.getLogger("locum.standin")
 LOOK_FIRST = 0.25
 LOOK_MOST = 5.0
 """Seconds between two looks at what is being cancelled: growing from the first to the most."""
+
+
+Answer: TypeAlias = Literal["ended", "unknown", "nothing"]
+"""What came of CancelTask: an end, "no such task", or neither."""
 
 
 async def cancel_remote(desk: Desk, action: CancelRemote) -> None:
@@ -61,12 +66,13 @@ async def _cancel(desk: Desk, action: CancelRemote) -> bool:
         return False
     async with (
         running(_call(desk, client, sub_task, action)) as call,
-        running(_look_on(desk, sub_task, action)) as looks,
+        running(_look_on(desk, sub_task, action, call)) as looks,
     ):
         await asyncio.wait({call, looks}, return_when=asyncio.FIRST_COMPLETED)
-        if not (call.done() and call.result()):
-            await looks
-    return True
+        if call.done() and call.result() == "ended":
+            return True
+        has_ended: bool = await looks
+        return has_ended
 
 
 async def _reached(desk: Desk) -> AgentClient | None:
@@ -121,11 +127,12 @@ async def _find_reply(desk: Desk, client: AgentClient, sub_task: SubTask) -> Sub
     return await desk.load()
 
 
-async def _call(desk: Desk, client: AgentClient, sub_task: SubTask, action: CancelRemote) -> bool:
-    """CancelTask, once; again only when it was surely not read. True when the task has ended.
+async def _call(desk: Desk, client: AgentClient, sub_task: SubTask, action: CancelRemote) -> Answer:
+    """CancelTask, once; again only when it was surely not read. What came of it.
 
-    When it has not, or the agent refuses, it is time for a look: it may be over already.
+    When the task has not ended, or the agent refuses, it is time for a look: it may be over already.
     """
+    answer: Answer = "nothing"
     pause = desk.retry_pause()
     while True:
         try:
@@ -138,19 +145,25 @@ async def _call(desk: Desk, client: AgentClient, sub_task: SubTask, action: Canc
                 await asyncio.sleep(pause.step())
                 continue
             logger.info("sub-task %s: CancelTask: %s", desk.id, error.code)
+            if error.code == "remote.not_found":
+                answer = "unknown"
         else:
             if await _has_ended(desk, sub_task, desk.take(said.report), action):
-                return True
+                return "ended"
         desk.doorbell.set()
-        return False
+        return answer
 
 
-async def _look_on(desk: Desk, sub_task: SubTask, action: CancelRemote) -> None:
-    """GetTask now and then, and whenever somebody rings, until the task has ended.
+async def _look_on(
+    desk: Desk, sub_task: SubTask, action: CancelRemote, call: asyncio.Task[Answer]
+) -> bool:
+    """GetTask now and then, and whenever somebody rings, until the task has ended: True.
 
-    "Not found" is no end that the agent tells of.
+    "Not found" is no end that the agent tells of. But once it has said so of CancelTask and, twice
+    on end, of GetTask, nothing else will come: False.
     """
     pause = _pause(desk)
+    misses = 0
     while not (await desk.load()).is_resolved:
         try:
             async with asyncio.timeout(pause.step()):
@@ -162,7 +175,11 @@ async def _look_on(desk: Desk, sub_task: SubTask, action: CancelRemote) -> None:
             pause.reset()
         said = await desk.ask(judge_gone=False)
         if said is not None and await _has_ended(desk, sub_task, said, action):
-            return
+            return True
+        misses = misses + 1 if desk.missed_with == "remote.not_found" else 0
+        if misses > 1 and call.done() and call.result() == "unknown":
+            return False
+    return True
 
 
 def _pause(desk: Desk) -> Pause:

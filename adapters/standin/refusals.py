@@ -7,6 +7,8 @@ from locum.core.commands import Fail
 from locum.core.errors import RemoteCallError
 from locum.core.report import Artifact
 
+from .office import Office
+
 __all__ = ["FINAL", "not_asked", "unwatchable", "words_of"]
 
 FINAL = frozenset(
@@ -41,18 +43,13 @@ def not_asked(error: RemoteCallError) -> str:
 
 
 def unwatchable(
-    error: RemoteCallError,
-    *,
-    sub_task_id: str,
-    at: str,
-    artifacts: tuple[Artifact, ...],
-    result_bytes: int,
+    error: RemoteCallError, sub_task_id: str, office: Office, artifacts: tuple[Artifact, ...]
 ) -> Fail:
     """The end of a task that is gone, or that cannot be asked about any more (D10)."""
     is_gone, is_unread = error.code == "remote.not_found", error.code == "remote.too_large"
     return Fail(
         sub_task_id=sub_task_id,
-        at=at,
+        at=office.now(),
         actor="locum",
         cause="recheck",
         code="remote.gone" if is_gone else error.code,
@@ -60,5 +57,5 @@ def unwatchable(
         account=error.account if is_unread else _GONE if is_gone else _CLOSED,
         anomalies=error.anomalies,
         artifacts=artifacts,
-        result_bytes=result_bytes,
+        result_bytes=office.settings.result_limit,
     )
