@@ -7,9 +7,10 @@ over.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 __all__ = ["Pump", "StreamEndedError", "pumped"]
 
@@ -29,6 +30,7 @@ class Pump(Generic[T]):
 
     def __init__(self, queue: "asyncio.Queue[T | Exception]") -> None:
         self._queue = queue
+        self._ahead: deque[T | Exception] = deque()
 
     async def next(self, timeout: float | None = None) -> T:
         """The next item.
@@ -36,11 +38,38 @@ class Pump(Generic[T]):
         Raises TimeoutError after `timeout` seconds without one (nothing is lost: ask again),
         StreamEndedError at the end, and whatever the generator raised.
         """
-        async with asyncio.timeout(timeout):
-            item = await self._queue.get()
+        if self._ahead:
+            item = self._ahead.popleft()
+        else:
+            async with asyncio.timeout(timeout):
+                item = await self._queue.get()
         if isinstance(item, Exception):
             raise item
         return item
+
+    async def meanwhile(self, work: asyncio.Task[Any], is_wanted: Callable[[T], bool]) -> bool:
+        """Read on until `work` is done (False), or until an item came that is wanted (True).
+
+        No more than DEPTH items are read ahead, and all of them stay to be read.
+        """
+        while not work.done() and len(self._ahead) < DEPTH:
+            coming = asyncio.create_task(self._queue.get())
+            try:
+                await asyncio.wait({work, coming}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                # What it had not got by then is still in the queue.
+                coming.cancel()
+                await asyncio.wait({coming})
+                if not coming.cancelled():
+                    self._ahead.append(coming.result())
+            if not coming.cancelled() and _is(coming.result(), is_wanted):
+                return True
+        await asyncio.wait({work})
+        return False
+
+
+def _is(item: T | Exception, is_wanted: Callable[[T], bool]) -> bool:
+    return not isinstance(item, Exception) and is_wanted(item)
 
 
 @asynccontextmanager

@@ -110,7 +110,7 @@ async def _send(desk: Desk, client: AgentClient, give_up: float) -> None:
         async with pumped(stream) as pump:
             heard = await pump.next(max(give_up - loop.time(), 1.0))
             while True:
-                await ear.hear(heard.report)
+                await ear.hear_beside(heard.report, pump)
                 now = await desk.load()
                 if now.is_resolved or (now.is_linked and now.state is not A2AState.SUBMITTED):
                     return
@@ -254,7 +254,7 @@ async def _send_reply(desk: Desk, client: AgentClient, sub_task: SubTask) -> Non
             while True:
                 heard = await pump.next(timeout)
                 answered = True
-                await ear.hear(heard.report)
+                await ear.hear_beside(heard.report, pump)
                 timeout = desk.office.settings.quiet_check
                 if await _moved_on(desk, sub_task, heard):
                     return

@@ -23,7 +23,10 @@ from locum.core.lifecycle import A2AState
 from locum.core.report import RemoteReport, Source
 from locum.core.subtask import BESIDE, SubTask
 
+from ..a2a.reports import Heard
+from ..pump import Pump
 from .desk import Desk
+from .running import running
 
 __all__ = ["Ear"]
 
@@ -48,6 +51,24 @@ class Ear:
         self._whole = live
         self._moved = moved
         self._floor: str | None = None
+
+    async def hear_beside(self, heard: RemoteReport, pump: Pump[Heard]) -> None:
+        """Hear one event of a stream that is read on meanwhile, though no further than a little.
+
+        GetTask may hang: an end that says all there is to say is heard without it (D8).
+        """
+        if heard.kind == "artifact":
+            await self.hear(heard)
+            return
+        async with running(self.hear(heard)) as hearing:
+            has_ended = await pump.meanwhile(hearing, _is_whole_end)
+            if not has_ended:
+                hearing.result()
+        while has_ended:
+            one = await pump.next()
+            has_ended = not _is_whole_end(one)
+            if not has_ended or one.report.kind == "artifact":
+                await self.hear(one.report)
 
     async def hear(self, heard: RemoteReport) -> None:
         """Take one event in and record what it means."""
@@ -212,6 +233,11 @@ class Ear:
             await asyncio.sleep(pause)
             said = await self._desk.ask(judge_gone=False)
         return said
+
+
+def _is_whole_end(heard: Heard) -> bool:
+    report = heard.report
+    return report.kind == "task" and report.state is not None and report.state.is_terminal
 
 
 def _completed(said: RemoteReport, report: RemoteReport) -> RemoteReport:

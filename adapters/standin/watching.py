@@ -5,6 +5,8 @@ Everything here returns when the policy wants something else; what that is, is n
 
 import asyncio
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from locum.core.errors import RemoteCallError
 from locum.core.events import Cause
@@ -17,6 +19,7 @@ from ..a2a.reports import Heard
 from ..pump import Pump, StreamEndedError, pumped
 from .desk import Desk
 from .ear import Ear
+from .running import running
 
 __all__ = ["follow", "look", "poll"]
 
@@ -110,8 +113,14 @@ async def _hold(desk: Desk) -> None:
     sub_task = await desk.load()
     stream = client.subscribe(sub_task.remote_task_id, participant_id=sub_task.participant_id)
     try:
-        async with pumped(stream) as pump:
-            await _read(desk, pump)
+        life = _Life()
+        async with (
+            pumped(stream) as pump,
+            running(_read(desk, pump, life)) as reading,
+            running(_tend(desk, life)) as tending,
+        ):
+            await asyncio.wait({reading, tending}, return_when=asyncio.FIRST_COMPLETED)
+            (reading if reading.done() else tending).result()
     except StreamEndedError:
         return
     except RemoteCallError as error:
@@ -128,29 +137,69 @@ async def _hold(desk: Desk) -> None:
         )
 
 
-async def _read(desk: Desk, pump: Pump[Heard]) -> None:
+class _Life:
+    """What has come on one stream: whether an event came, and whether one is being heard."""
+
+    def __init__(self) -> None:
+        self.stirred = asyncio.Event()
+        self.idle = asyncio.Event()
+        self.idle.set()
+
+    @contextmanager
+    def hearing(self) -> Iterator[None]:
+        """While an event is heard, which may ask GetTask itself."""
+        self.idle.clear()
+        self.stirred.set()
+        yield
+        self.stirred.set()
+        self.idle.set()
+
+
+async def _read(desk: Desk, pump: Pump[Heard], life: _Life) -> None:
     # What the subscription before brought without a snapshot may come again (D7).
     desk.artifacts.settle()
     ear = Ear(desk, source="stream", cause="follow", live=False)
+    while True:
+        heard = await pump.next()
+        with life.hearing():
+            await ear.hear_beside(heard.report, pump)
+        if not await _stays(desk, Follow):
+            return
+
+
+async def _tend(desk: Desk, life: _Life) -> None:
+    """Look at the task when its stream is quiet, and record a text that had to wait (D8, D17).
+
+    All beside the reading of the stream, on which the end may come while GetTask hangs.
+    """
     clock = asyncio.get_running_loop().time
     quiet_since = clock()
     while True:
+        life.stirred.clear()
         standin = desk.office.settings
         # A change that was heard but may not be recorded yet is looked at again soon (D15).
         most = min(standin.flip_interval, standin.quiet_check) if desk.held else standin.quiet_check
         quiet = most - (clock() - quiet_since)
         wait = quiet if desk.waiting_text is None else min(quiet, await _text_due(desk))
         try:
-            heard = await pump.next(max(wait, 0.0))
+            async with asyncio.timeout(max(wait, 0.0)):
+                await life.stirred.wait()
         except TimeoutError:
             if wait < quiet:
                 await _flush_text(desk)
             else:
-                # Silence is no news and no end: GetTask decides, the stream stays open (D8).
-                await desk.fetch("recheck")
+                # Silence is no news and no end: GetTask decides, the stream stays open (D8). While
+                # an event is heard it is no silence, and GetTask is asked about that.
+                await (_recheck(desk) if life.idle.is_set() else life.idle.wait())
                 quiet_since = clock()
+            if not await _stays(desk, Follow):
+                return
         else:
             quiet_since = clock()
-            await ear.hear(heard.report)
-        if not await _stays(desk, Follow):
-            return
+
+
+async def _recheck(desk: Desk) -> None:
+    said = await desk.ask()
+    # When the stream was quicker, the answer is out of date, unless it is the end.
+    if said is not None and (_is_end(said) or said.asked_at == (await desk.load()).version):
+        await desk.judge(said, "recheck")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.agents.frames import EOF, ERR, EV, HOLD, A, Frame, M, T
+from tests.agents.frames import EOF, ERR, EV, HOLD, NOW, A, Frame, M, T
 from tests.agents.raw import RawAgent
 from tests.agents.reply import Reply
 from tests.agents.seen import Seen
@@ -104,12 +104,12 @@ async def test_a_message_that_asks_on(binding: Any, stamp: str) -> None:
     """C12, D12: a reply is answered with a message while the task asks what it asked: the message
     is the question now, told once, and the next reply is answered as well.
     """
-    asks = T("INPUT_REQUIRED", "which?", ts={"the same": LATER, "none": None}.get(stamp, "now"))
+    asks = T("INPUT_REQUIRED", "which?", ts=LATER if stamp == "the same" else None)
     async with RawAgent(binding) as agent:
 
         async def get(_: Seen, reply: Reply) -> None:
-            moment = {"the present": "now", "none": None}.get(stamp, LATER)
-            await reply.json(T("INPUT_REQUIRED", "which?", ts=moment))
+            now = {"timestamp": NOW} if stamp == "the present" else {}
+            await reply.json(Frame("task", {**asks, "status": {**asks["status"], **now}}))
 
         agent.on("GetTask", get)
         agent.on("SubscribeToTask", [EV(asks), EOF])

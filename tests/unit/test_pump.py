@@ -76,3 +76,44 @@ async def test_leaving_while_the_queue_is_full(
                 await source.full.wait()
     assert source.closed
     assert ("the line broke" in caplog.text) is (closing == "raises")
+
+
+async def test_reading_on_while_something_is_under_way() -> None:
+    """D8, J3: what comes meanwhile is looked at, a few items far, and stays to be read in order."""
+
+    async def numbers() -> AsyncGenerator[int, None]:
+        for number in range(DEPTH * 3):
+            yield number
+        raise ConnectionError("the line broke")
+
+    never = asyncio.create_task(asyncio.Event().wait())
+    soon = asyncio.create_task(asyncio.sleep(0))
+    async with pumped(numbers()) as pump:
+        assert await pump.meanwhile(never, lambda number: number == 2) is True
+        assert [await pump.next() for _ in range(3)] == [0, 1, 2]
+        await asyncio.wait({soon})
+        assert await pump.meanwhile(soon, lambda _: True) is False
+        reading = asyncio.create_task(pump.meanwhile(never, lambda number: number > DEPTH + 3))
+        never.cancel()
+        assert await reading is False
+        assert [await pump.next() for _ in range(DEPTH * 3 - 3)] == list(range(3, DEPTH * 3))
+        with pytest.raises(ConnectionError):
+            await pump.next()
+
+
+async def test_the_end_of_a_stream_that_is_read_on() -> None:
+    """D8: an end that comes meanwhile is raised when its turn comes."""
+
+    async def one() -> AsyncGenerator[int, None]:
+        yield 1
+
+    done = asyncio.Event()
+    work = asyncio.create_task(done.wait())
+    async with pumped(one()) as pump:
+        reading = asyncio.create_task(pump.meanwhile(work, lambda _: False))
+        await asyncio.sleep(0)
+        done.set()
+        assert await reading is False
+        assert await pump.next() == 1
+        with pytest.raises(StreamEndedError):
+            await pump.next()
