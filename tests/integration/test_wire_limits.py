@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 from a2a.client.client import ClientCallContext
-from a2a.types.a2a_pb2 import CancelTaskRequest, GetTaskRequest, SubscribeToTaskRequest
+from a2a.types.a2a_pb2 import (
+    DeleteTaskPushNotificationConfigRequest,
+    GetTaskRequest,
+    SubscribeToTaskRequest,
+)
 
 from locum.adapters.a2a.wire.budget import Budget
 from locum.adapters.a2a.wire.transport import WireLimits
@@ -341,8 +345,13 @@ async def test_a_full_queue_is_no_doubt(binding: Binding) -> None:
         first = asyncio.create_task(peer.get())
         await agent.seen("GetTask")
         context = ClientCallContext(timeout=0.1)
-        with pytest.raises(RemoteCallError) as raised, call("CancelTask", task_id="t1") as notes:
-            await peer.client.cancel_task(CancelTaskRequest(id="t1"), context=context)
+        request = DeleteTaskPushNotificationConfigRequest(task_id="t1", id="c1")
+        method = "DeleteTaskPushNotificationConfig"
+        with (
+            pytest.raises(RemoteCallError) as raised,
+            call(method, task_id="t1", config_id="c1") as notes,
+        ):
+            await peer.client.delete_task_push_notification_config(request, context=context)
         assert (raised.value.code, raised.value.kind) == ("remote.busy", "transient")
         assert not notes.sent
         await refused(first, "remote.timeout")

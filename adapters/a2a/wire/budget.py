@@ -1,7 +1,8 @@
 """How much of one agent may be used at a time (J4). Hands out places, opens no connection.
 
-Three rooms, so that none can starve another: calls, sends that stream (short, they end when the
-agent has the task), and streams that are held.
+Four rooms, so that none can starve another: calls, sends that stream (short, they end when the
+agent has the task), streams that are held, and cancels, which have to go out whatever hangs, and
+beside which is looked for the end (F2).
 """
 
 import asyncio
@@ -31,11 +32,14 @@ class Place:
 
 
 class Budget:
-    """The places at one agent: `max_calls` calls, as many streaming sends, `max_streams` streams."""
+    """The places at one agent: `max_calls` calls, as many streaming sends and as many cancels,
+    `max_streams` streams.
+    """
 
     def __init__(self, max_calls: int = 32, max_streams: int = 1000) -> None:
         self._calls = asyncio.Semaphore(max_calls)
         self._sends = asyncio.Semaphore(max_calls)
+        self._cancels = asyncio.Semaphore(max_calls)
         self._streams = asyncio.Semaphore(max_streams)
 
     async def place(self, notes: CallNotes, timeout: float | None = None) -> Place:
@@ -56,5 +60,5 @@ class Budget:
 
     def _room(self, notes: CallNotes) -> asyncio.Semaphore:
         if not notes.streaming:
-            return self._calls
+            return self._cancels if notes.method == "CancelTask" else self._calls
         return self._sends if notes.method in _SENDS else self._streams
