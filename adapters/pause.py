@@ -2,7 +2,10 @@
 
 from random import Random
 
-__all__ = ["Pause"]
+__all__ = ["LONGEST", "Pause"]
+
+LONGEST = 900.0
+"""Seconds that an agent may ask for (Retry-After): it may ask for a day, and be well in a minute."""
 
 
 class Pause:
@@ -23,8 +26,8 @@ class Pause:
         self._floor = 0.0
 
     def at_least(self, seconds: float | None) -> None:
-        """Make the next pause no shorter than what the agent asked for (Retry-After)."""
-        self._floor = max(self._floor, seconds or 0.0)
+        """Make the next pause no shorter than what the agent asked for, up to `LONGEST`."""
+        self._floor = max(self._floor, min(seconds or 0.0, LONGEST))
 
     def step(self) -> float:
         """The next pause: within ±10 % of the nominal one, so that agents are not asked in step."""
