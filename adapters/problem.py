@@ -18,7 +18,8 @@ INTERNAL = 500
 _BY_CODE = {
     "agent.unknown": 404,
     "client.timeout": 504,
-    "history.not_found": 404,
+    "history.no_time": 400,
+    "history.no_version": 404,
     "request.foreign_host": 403,
     "request.foreign_origin": 403,
     "request.head_too_large": 431,

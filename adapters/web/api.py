@@ -14,14 +14,15 @@ from litestar.params import FromPath, HeaderParameter, JSONBody, QueryParameter
 from locum.core.errors import ServerError
 from locum.core.lifecycle import A2AState
 from locum.projections import note_to_json, row_to_json
+from locum.projections.moments import moment_to_json
 
 from ..values import found_in, refusal
 from .bodies import CancelBody, ReplyBody, SpawnBody, check_id, parts_of
 from .feed import KEEP_ALIVE, EventStream
 from .paths import segment
 from .ports import HarnessPort
-from .schema import answers_of, refusals_of
-from .shapes import AgentList, Completed, EventList, NotificationPage, Row, RowList
+from .schema import answers_of, refusals_of, stream_of
+from .shapes import AgentList, Completed, EventList, Note, NotificationPage, Replay, Row, RowList
 
 __all__ = ["Api"]
 
@@ -53,6 +54,12 @@ Unresolved = Annotated[
 After = Annotated[
     int, QueryParameter(ge=0, le=2**63 - 1, description="The cursor of the last one seen.")
 ]
+Version = Annotated[
+    int | None, QueryParameter(ge=1, le=2**63 - 1, description="As of this event; not beside `at`.")
+]
+At = Annotated[
+    str | None, QueryParameter(description="As of this time, RFC 3339; by default as it is now.")
+]
 AfterRow = Annotated[
     str | None,
     QueryParameter(name="after", description="The id of the last sub-task seen, as in `next`."),
@@ -64,6 +71,11 @@ WaitTimeout = Annotated[
     float, QueryParameter(ge=0, le=300, description="Seconds; then the row as it is.")
 ]
 
+
+_STREAM = (
+    "Server-sent events without an end, also while nothing happens: `event` is `notification`, `id`"
+    " the cursor, `data` the notification as JSON in one line. Comments keep the connection alive."
+)
 
 Json = dict[str, Any]
 
@@ -180,6 +192,15 @@ class Api:
         """What was recorded, event by event, with the hashes that chain them."""
         return {"events": await self._harness.events(_sub_task(sub_task_id))}
 
+    async def replay(
+        self, sub_task_id: FromPath[str], version: Version = None, at: At = None
+    ) -> Json:
+        """The sub-task as it was at a version or a time, and what was to be done next (H4)."""
+        if version is not None and at is not None:
+            raise refusal("at", found="a time beside a version", accepted="one of the two")
+        moment = await self._harness.replay(_sub_task(sub_task_id), version=version, at=at)
+        return moment_to_json(moment)
+
     async def notifications(
         self,
         parent_id: FromPath[str],
@@ -237,7 +258,12 @@ class Api:
         says = answers_of
         return [
             get("/v1/agents", responses=says(200, AgentList, 401))(self.agents),
-            get("/v1/roster", media_type=MediaType.TEXT, responses=refusals_of(401))(self.roster),
+            get(
+                "/v1/roster",
+                media_type=MediaType.TEXT,
+                response_description="The accepted agents, a text for a model (section B).",
+                responses=refusals_of(401),
+            )(self.roster),
             post(
                 f"{parent}/sub-tasks",
                 status_code=201,
@@ -252,11 +278,12 @@ class Api:
                 self.cancel
             ),
             get(f"{one}/events", responses=says(200, EventList, 400, 401, 404))(self.events),
+            get(f"{one}/replay", responses=says(200, Replay, 400, 401, 404))(self.replay),
             get(feed, responses=says(200, NotificationPage, 400, 401))(self.notifications),
             get(
                 f"{feed}/stream",
                 media_type="text/event-stream",
-                responses=refusals_of(400, 401),
+                responses={**stream_of(Note, _STREAM), **refusals_of(400, 401)},
             )(self.stream),
             post(
                 f"{parent}/complete", status_code=200, responses=says(200, Completed, 400, 401, 409)

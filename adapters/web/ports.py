@@ -15,6 +15,7 @@ from litestar.types import ASGIApp
 from locum.core.lifecycle import A2AState
 from locum.core.report import Part
 from locum.projections import Notification, SubTaskRow
+from locum.projections.moments import Moment
 
 from ..settings import Settings
 
@@ -119,6 +120,11 @@ class HarnessPort(Protocol):
 
     async def events(self, sub_task_id: str) -> list[dict[str, Any]]:
         """The recorded events (H1)."""
+
+    async def replay(
+        self, sub_task_id: str, *, version: int | None = None, at: str | None = None
+    ) -> Moment:
+        """The sub-task as it was (H4)."""
 
     async def notes(
         self, parent_id: str, after: int = 0, limit: int = 100

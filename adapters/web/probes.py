@@ -6,7 +6,7 @@ from litestar.handlers import HTTPRouteHandler
 from locum.core.errors import ServerError
 
 from .ports import HarnessPort
-from .schema import refusals_of
+from .schema import answers_of
 from .shapes import Status
 
 __all__ = ["Probes"]
@@ -34,6 +34,6 @@ class Probes:
     def routes(self) -> list[HTTPRouteHandler]:
         """Both."""
         return [
-            get("/healthz", security=[{}])(self.healthz),
-            get("/readyz", security=[{}], responses=refusals_of(503))(self.readyz),
+            get("/healthz", security=[{}], responses=answers_of(200, Status))(self.healthz),
+            get("/readyz", security=[{}], responses=answers_of(200, Status, 503))(self.readyz),
         ]

@@ -45,9 +45,13 @@ class PushRoute:
         """The one route."""
         says = refusals_of(400, 401, 413, 429)
         return [
-            post("/a2a/push/{sub_task_id:str}", status_code=204, security=[{}], responses=says)(
-                self.ring
-            )
+            post(
+                "/a2a/push/{sub_task_id:str}",
+                status_code=204,
+                security=[{}],
+                response_description="The push is taken; the task is looked at.",
+                responses=says,
+            )(self.ring)
         ]
 
     async def ring(self, sub_task_id: FromPath[str], request: Request[Any, Any, Any]) -> None:

@@ -14,7 +14,9 @@ __all__ = [
     "AgentList",
     "Completed",
     "EventList",
+    "Note",
     "NotificationPage",
+    "Replay",
     "Row",
     "RowList",
     "Status",
@@ -144,6 +146,15 @@ class EventList(Struct, frozen=True):
     """The recorded events of one sub-task, oldest first (H1)."""
 
     events: list[dict[str, Any]]
+
+
+class Replay(Struct, frozen=True):
+    """A sub-task as it was at a version or a time (H4)."""
+
+    sub_task: dict[str, Any]
+    row: Row
+    notifications: list[Note]
+    next_action: dict[str, Any]
 
 
 class Completed(Struct, frozen=True):

@@ -43,7 +43,7 @@ CASES: list[tuple[LocumError, int]] = [
     (ClientTimeoutError("late"), 504),
     (RemoteCallError("bad", code="remote.timeout", kind="in_doubt"), 502),
     (HistoryError("bad"), 409),
-    (HistoryError("bad", code="history.not_found"), 404),
+    (HistoryError("bad", code="history.no_version"), 404),
     (StoreError("bad"), 503),
     (ServerError("bad", code="server.stopping"), 503),
     (errors.CardError("bad"), 409),
