@@ -105,7 +105,7 @@ def event_entries(events: Iterable[Mapping[str, Any]], *, is_narrow: bool) -> It
     """A sub-task's events: who said what, why and when; what was odd is named in the body."""
     day = ""
     for event in events:
-        known = (event.get(key) for key in ("text", "account", "goal", "detail"))
+        known = (event.get(key) for key in ("text", "refusal", "account", "goal", "detail"))
         said = next(filter(None, known), "")
         if event["anomalies"]:
             said = f"{clean(said, LINE)} ({', '.join(event['anomalies'])})".strip()
@@ -189,6 +189,10 @@ def _said(row: Mapping[str, Any]) -> Iterator[RenderableType]:
     if row["text"] and not (row["state"] == "COMPLETED" and row["artifacts"]):
         yield Text("text", "dim")
         yield plain(row["text"])
+    for name in ("reason", "status_text"):
+        if words := row.get(name):
+            yield Text(name.replace("_", " "), "dim")
+            yield plain(words)
     for artifact in row["artifacts"]:
         yield Text("artifact ", "dim").append_text(
             plain(artifact["name"] or artifact["artifact_id"], LINE)
