@@ -71,7 +71,7 @@ class Harness(Unopened):
         self.is_open = False
         """True from entering the harness until leaving it."""
         self.ready = False
-        """True once the store is open, all open sub-tasks are known and taking them up has begun."""
+        """True once every open sub-task is known, and takes replies, cancels and pushes (I1)."""
         self._executor = executor
         self._clock = clock
         self._random = random or Random()  # noqa: S311 - jitter, not secrets

@@ -195,7 +195,6 @@ EVENTS: dict[str, dict[str, str]] = {
         "question": "Which question was replied to; null where nobody replied.",
         "parts": "What goes with the reply.",
         "seen": "How much there was of each artifact at a reply, by its id; else null.",
-        "seen": "How much there was of each artifact at a reply, by its id; null where there was none.",
         "refusal": "What the agent said when it refused a reply because it had gone on; else null.",
     },
     "Resolved": {

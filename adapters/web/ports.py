@@ -35,7 +35,7 @@ class HarnessPort(Protocol):
 
     @property
     def ready(self) -> bool:
-        """True once the store is open, all open sub-tasks are known and taking them up has begun."""
+        """True once the store is open and recovery has run (`probes.py`), until locum stops."""
 
     @property
     def self_routes(self) -> ASGIApp | None:

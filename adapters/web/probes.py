@@ -23,10 +23,14 @@ class Probes:
         return Status()
 
     async def readyz(self) -> Status:
-        """The store is open, what was open is known and being taken up; 503 before that."""
+        """The store is open and recovery has run; 503 before that, and while locum stops.
+
+        Recovery has run when every sub-task that was open is known, its deadline runs, and it takes
+        replies, cancels and pushes (I1). It waits for no agent: each is looked at in its turn.
+        """
         if not self._harness.ready:
             raise ServerError(
-                "locum is not ready: the store is not open, or its open sub-tasks are not known yet.",
+                "locum is not ready: it starts or stops, and takes nothing for what is open.",
                 code="server.not_ready",
             )
         return Status()
