@@ -225,8 +225,8 @@ class Harness(Unopened):
             correlation_id=correlation_id,
             now=self._clock(),
         )
-        with self._supervisor.replying(sub_task_id, command.message_id):
-            recorded = await self._journal.handle(command, then=self._replied)
+        with self._supervisor.replying(command) as reply:
+            recorded = await self._journal.handle(reply, then=self._replied)
         return await self._row_as(recorded)
 
     async def cancel(

@@ -101,12 +101,16 @@ class Hear(_Command, frozen=True, kw_only=True):
 
 
 class Reply(_Command, frozen=True, kw_only=True):
-    """Answer the open question (C12). Recorded before it is sent."""
+    """Answer the open question (C12). Recorded before it is sent.
+
+    `artifacts` are all that were put together by then: the next question is not in there (D16).
+    """
 
     message_id: str
     text: str
     parts: tuple[Part, ...] = ()
     question: int | None = None
+    artifacts: tuple[Artifact, ...] = ()
     cause: Cause = "reply"
 
 

@@ -221,6 +221,8 @@ def _reply(draft: Draft, sub_task: SubTask, command: Reply) -> None:
         message_id=command.message_id,
         question=sub_task.question,
         parts=command.parts,
+        # After a restart what was heard before may not have been heard again.
+        seen=sub_task.seen | measure(command.artifacts),
     )
 
 

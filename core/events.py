@@ -152,7 +152,8 @@ class Parked(_Event, frozen=True, kw_only=True, tag="Parked"):
 class Woken(_Event, frozen=True, kw_only=True, tag="Woken"):
     """The task works (again). A reply is recorded as one of these before it is sent (C12).
 
-    `refusal` is what the agent said when it refused a reply because it had gone on.
+    `refusal` is what the agent said when it refused a reply because it had gone on. `seen` is how
+    much there was of each artifact at a reply (D16), None for what is none, or is older than that.
     """
 
     TOPIC: ClassVar[str] = "locum.sub_task.woken"
@@ -161,6 +162,7 @@ class Woken(_Event, frozen=True, kw_only=True, tag="Woken"):
     message_id: str | None = None
     question: int | None = None
     parts: tuple[Part, ...] = ()
+    seen: dict[str, Seen] | None = None
     refusal: str | None = None
     context_id: str = ""
     previous_hash: str = ""

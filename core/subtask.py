@@ -109,7 +109,7 @@ class SubTask(Struct, frozen=True, kw_only=True):
     beside: str = ""
     """What the task itself goes on asking while that question is open, if a message asks it."""
     seen: dict[str, Seen] = {}
-    """How much there was of each artifact when that question was asked (D16)."""
+    """How much there was of each artifact when that question was asked, or answered (D16)."""
     watch: Watch | None = None
     """How the parked task is watched; None while it works or has ended."""
     push_config_id: str | None = None
@@ -371,6 +371,8 @@ def _woken(sub_task: SubTask, event: Woken) -> dict[str, object]:
             parts=event.parts,
             version=event.version,
         )
+        if event.seen is not None:
+            changes["seen"] = event.seen
         return changes
     changes["text"] = event.text
     if event.refusal is not None:

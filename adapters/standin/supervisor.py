@@ -14,6 +14,9 @@ from contextvars import copy_context
 from types import TracebackType
 from typing import Self
 
+import msgspec
+
+from locum.core.commands import Reply
 from locum.core.errors import LocumError
 from locum.core.events import Event, Linked, Parked, PushRevoked, Resolved
 from locum.core.lifecycle import A2AState
@@ -117,20 +120,21 @@ class Supervisor:
         return desk
 
     @contextmanager
-    def replying(self, sub_task_id: str, message_id: str) -> Iterator[None]:
+    def replying(self, reply: Reply) -> Iterator[Reply]:
         """A reply is being recorded: until it leaves, its stand-in knows that it has not left.
 
-        A loop that runs may see the record before whoever recorded it is told.
+        A loop that runs may see the record before whoever recorded it is told. What is given is the
+        reply with the artifacts that it comes after (D16).
         """
-        desk = self.desk(sub_task_id)
+        desk = self.desk(reply.sub_task_id)
         if desk is None:
-            yield
+            yield reply
             return
-        desk.expected |= {message_id}
+        desk.expected |= {reply.message_id}
         try:
-            yield
+            yield msgspec.structs.replace(reply, artifacts=desk.artifacts.whole)
         except LocumError:
-            desk.expected -= {message_id}
+            desk.expected -= {reply.message_id}
             raise
 
     def cancel(self, sub_task: SubTask, actor: str, reason: str, correlation_id: str) -> None:

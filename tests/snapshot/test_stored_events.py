@@ -126,6 +126,7 @@ EVENTS: dict[str, Event] = {
         message_id="r1",
         question=3,
         parts=PARTS,
+        seen={"a": Seen(size=5, digest="d" * 32)},
         context_id="c1",
         **COMMON,
         **REMOTE,

@@ -2,7 +2,7 @@
 
 from locum.core.artifacts import gained_parts, measure
 from locum.core.report import Part
-from tests.lives import artifact, data, text
+from tests.lives import Life, artifact, data, remote, task, text
 
 
 def test_gained_is_what_came_since() -> None:
@@ -46,3 +46,23 @@ def test_gained_of_artifacts_that_share_an_id() -> None:
 def test_empty_parts_are_no_gain() -> None:
     """D16, case R5: an empty part asks nothing."""
     assert gained_parts({}, (artifact("a", "", Part()),)) == ()
+
+
+def test_what_came_by_the_reply_is_no_question() -> None:
+    """D16: at a reply all that was heard so far is behind it, also what the question did not have."""
+    life = Life.parked(artifacts=(artifact("b", "x"),))
+    late = artifact("a", "Notes. ")
+    (woken,) = life.reply(artifacts=(late,))
+    assert life.sub_task.seen == measure((artifact("b", "x"), late))
+    (parked,) = life.get(
+        task("INPUT_REQUIRED", artifacts=(artifact("a", "Notes. Which?"),), remote_at=remote(9))
+    )
+    assert (woken.seen, parked.text) == (measure((artifact("b", "x"), late)), "Which?")
+
+
+def test_a_reply_after_a_restart() -> None:
+    """D16, I1: what was not heard again by then is still behind it."""
+    life = Life.parked(artifacts=(artifact("b", "x"),))
+    seen = life.sub_task.seen
+    life.reply()
+    assert life.sub_task.seen == seen == measure((artifact("b", "x"),))
