@@ -15,7 +15,8 @@ from locum.core.errors import ServerError
 
 __all__ = ["AGENT", "Process", "agent_running", "free_port", "locum_running", "until_ready"]
 
-AGENT = (sys.executable, "-m", "locum.adapters.demo.agent")
+_TETHERED = (sys.executable, "-m", "locum.adapters.demo.tethered")
+AGENT = (*_TETHERED, "locum.adapters.demo.agent")
 """The command of the demo's agent; `--fd N` is added."""
 START_LIMIT = 60.0
 """Seconds that a process may take to come up."""
@@ -87,7 +88,7 @@ async def agent_running(folder: Path, command: Sequence[str]) -> AsyncIterator[t
 @asynccontextmanager
 async def locum_running(config: Path) -> AsyncIterator[Process]:
     """`locum serve` with a configuration; it may not be ready yet."""
-    command = [sys.executable, "-m", "locum.adapters.cli", "serve", "--config", str(config)]
+    command = [*_TETHERED, "locum.adapters.cli", "serve", "--config", str(config)]
     running = await _start("locum", command, config.with_name("locum.log"))
     try:
         yield running
@@ -101,7 +102,8 @@ async def _start(
     with log.open("ab") as output:
         process = await asyncio.create_subprocess_exec(
             *command,
-            stdin=asyncio.subprocess.DEVNULL,
+            # Never written to: it ends with this process, however that ends (`tethered.py`).
+            stdin=asyncio.subprocess.PIPE,
             stdout=output,
             stderr=output,
             pass_fds=pass_fds,

@@ -14,6 +14,7 @@ from locum.adapters.demo.story import run_demo
 from locum.core.errors import ServerError
 
 from .careless import command
+from .explicit import in_thread
 from .terminal import Terminal, started
 
 pytestmark = pytest.mark.timeout(240)
@@ -100,6 +101,19 @@ async def test_broken_off_it_leaves_nothing_behind(
         assert "Traceback" not in terminal.text
     assert [child for child in children if child.is_running()] == []
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("chapter", ["both are starting", "Five pieces of work"])
+async def test_killed_it_leaves_no_process_behind(tmp_path: Path, chapter: str) -> None:
+    """DEMO: at SIGKILL it can put away nothing, and its processes end all the same."""
+    async with Terminal("demo", TMPDIR=str(tmp_path)) as terminal:
+        await terminal.shows(chapter, patience=120)
+        story = psutil.Process(terminal.pid)
+        children = story.children(recursive=True)
+        assert len(children) == 2
+        story.kill()
+        _, alive = await in_thread(lambda: psutil.wait_procs(children, timeout=60))
+        assert alive == []
 
 
 async def test_an_agent_that_does_not_start() -> None:
