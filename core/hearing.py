@@ -59,12 +59,16 @@ def heard_state(sub_task: SubTask, report: RemoteReport) -> A2AState | None:
     """The state that a report stands for, None when it says nothing about one.
 
     A message answers the brief when no task is known (C5) and says nothing about a known task's
-    state. An answer that only looks parked is COMPLETED (D13).
+    state. An answer that only looks parked is COMPLETED (D13). A task that was parked and is queued
+    again waits for nobody any more: it is as good as WORKING (E1).
     """
     if report.kind == "message":
         return None if sub_task.is_linked else A2AState.COMPLETED
     if report.state is A2AState.INPUT_REQUIRED and report.sub_state == ANSWERED:
         return A2AState.COMPLETED
+    is_queued = report.state is A2AState.SUBMITTED and sub_task.state.is_parked
+    if is_queued and _age(sub_task, report) == "newer":
+        return A2AState.WORKING
     return report.state
 
 

@@ -58,11 +58,12 @@ def test_an_older_state_is_stale(make: Any, state: str, source: Source) -> None:
 
 @pytest.mark.parametrize("source", BELLS + JUDGES)
 def test_submitted_never_comes_again(source: Source) -> None:
-    """D14, H2: SUBMITTED is the same at first, and stale from then on."""
+    """D14, H2: SUBMITTED is the same at first, and stale from then on, unless a question goes."""
     assert verdict(Life(), task("SUBMITTED"), source) is Verdict.SAME
     assert verdict(Life.linked("SUBMITTED"), task("SUBMITTED"), source) is Verdict.SAME
-    for make in (Life.linked, Life.parked, Life.replied):
+    for make in (Life.linked, Life.replied):
         assert verdict(make(), task("SUBMITTED", remote_at=remote(9)), source) is Verdict.STALE
+    assert verdict(Life.parked(), task("SUBMITTED", remote_at=remote(9)), source) is Verdict.CHANGE
 
 
 def test_from_submitted_all_is_news() -> None:

@@ -95,3 +95,17 @@ def test_a_question_that_only_the_history_has() -> None:
     assert question_of(life.sub_task, said, ()) == ("", ())
     (parked,) = life.get(said)
     assert (parked.text, parked.parts) == ("Which hall?", (Part(text="Which hall?"),))
+
+
+def test_a_parked_task_that_is_queued_again() -> None:
+    """E1, D14: SUBMITTED after a question means that it works, when it surely is newer."""
+    life = Life.parked()
+    for at in (None, remote(1), remote(2)):
+        queued = task("SUBMITTED", "queued", remote_at=at)
+        assert heard_state(life.sub_task, queued) is A2AState.SUBMITTED
+        assert verdict(life, queued, "get") is Verdict.STALE
+    newer = task("SUBMITTED", "queued", remote_at=remote(3))
+    assert heard_state(life.sub_task, newer) is A2AState.WORKING
+    life.get(newer)
+    assert (life.sub_task.state, life.sub_task.text) == (A2AState.WORKING, "queued")
+    assert verdict(life, newer, "get") is Verdict.STALE
