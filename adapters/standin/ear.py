@@ -196,7 +196,7 @@ class Ear:
     async def _judge(self, report: RemoteReport, state: A2AState, *, is_believed: bool) -> None:
         """One GetTask decides a doubt, or completes what was believed."""
         desk = self._desk
-        said = await self._ask(state, patiently=is_believed and state.is_terminal)
+        said = await self._ask(report, patiently=is_believed and state.is_terminal)
         if said is None:
             # An agent that has no GetTask cannot judge: what it says on its stream has to do.
             if is_believed or desk.has_no_judge:
@@ -217,9 +217,9 @@ class Ear:
         # GetTask has not caught up with what the agent said live: its word stands (K5).
         await desk.hear(report, source=self._source, cause=self._cause)
 
-    async def _ask(self, state: A2AState, *, patiently: bool) -> RemoteReport | None:
+    async def _ask(self, report: RemoteReport, *, patiently: bool) -> RemoteReport | None:
         # An end that was heard live is an end, also of a task that the agent then forgets (K5).
-        said = await self._desk.ask(judge_gone=not patiently)
+        said = _as_meant(await self._desk.ask(judge_gone=not patiently), report)
         if not patiently:
             return said
         for pause in self._desk.office.settings.push_recheck:
@@ -231,7 +231,7 @@ class Ear:
             if sub_task.is_resolved:
                 return None
             await asyncio.sleep(pause)
-            said = await self._desk.ask(judge_gone=False)
+            said = _as_meant(await self._desk.ask(judge_gone=False), report)
         return said
 
 
@@ -247,6 +247,16 @@ def _completed(said: RemoteReport, report: RemoteReport) -> RemoteReport:
     return msgspec.structs.replace(
         said, text=report.text, parts=report.parts, message_id=report.message_id
     )
+
+
+def _as_meant(said: RemoteReport | None, report: RemoteReport) -> RemoteReport | None:
+    """What GetTask said, with the sub-state that the stream gave the very same status (D13)."""
+    if said is None or said.sub_state or not report.sub_state or said.state is not report.state:
+        return said
+    is_same = said.message_id == report.message_id or said.parts == report.parts
+    if said.parts and not is_same:
+        return said
+    return msgspec.structs.replace(said, sub_state=report.sub_state)
 
 
 def _asked_beside(said: RemoteReport, report: RemoteReport) -> RemoteReport:
