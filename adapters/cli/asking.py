@@ -124,8 +124,10 @@ def _answer(client: A2AClient, result: A2AResult) -> str | None:
 
 
 def _read_line() -> str:
+    if sys.stdin is None or sys.stdin.closed:
+        return ""
     click.echo("> ", nl=False, err=True)
-    return "" if sys.stdin is None or sys.stdin.closed else sys.stdin.readline()
+    return sys.stdin.readline()
 
 
 async def _cancel(client: A2AClient, task_id: str) -> None:

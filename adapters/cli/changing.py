@@ -61,8 +61,8 @@ def delegate(  # one parameter an option
     """Hand GOAL to AGENT.
 
     With --wait, exit status 0 means that it was completed, 1 that it ended otherwise, and 3 that the
-    agent waits for an answer or an authorisation: without a terminal nobody is waited for, only the
-    lines of standard input answer.
+    agent waits for an answer: without a terminal only the lines of standard input give one. An
+    authorisation, which is given elsewhere, is waited for.
     """
     body = {
         "agent": agent,

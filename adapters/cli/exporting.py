@@ -5,7 +5,7 @@ from pathlib import Path
 
 import rich_click as click
 
-from locum.core.errors import RequestError
+from locum.core.errors import RequestError, StoreError
 
 from ..store.exporting import Exported
 from ..store.exporting import export as export_store
@@ -45,8 +45,7 @@ def export(
     if output is not None:
         done = _export_to(output, url, sub_task_id)
     else:
-        done = export_store(url, _print, sub_task_id)
-        sys.stdout.buffer.flush()
+        done = _export_to_stdout(url, sub_task_id)
     click.echo(f"{done.events} events of {done.sub_tasks} sub-tasks", err=True)
 
 
@@ -56,6 +55,17 @@ def _export_to(output: Path, url: str, sub_task_id: str | None) -> Exported:
             return export_store(url, file.write, sub_task_id)
     except OSError as error:
         raise RequestError(f"--output {output}: {error.strerror}.") from error
+
+
+def _export_to_stdout(url: str, sub_task_id: str | None) -> Exported:
+    try:
+        done = export_store(url, _print, sub_task_id)
+    except StoreError as error:
+        if isinstance(error.__cause__, BrokenPipeError):
+            raise error.__cause__ from None  # The reader has gone; the store is all right.
+        raise
+    sys.stdout.buffer.flush()
+    return done
 
 
 def _print(line: bytes) -> None:

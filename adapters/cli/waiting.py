@@ -23,7 +23,7 @@ LOOK_PAUSE = 0.2
 ABSENCE = 30.0
 """Seconds that a server may be away while it is waited for: one that was restarted goes on."""
 WAITS = 3
-"""Exit status when the agent waits for an answer or an authorisation that nobody gave."""
+"""Exit status when the agent waits for an answer that nobody gave."""
 ASKS = ("INPUT_REQUIRED", "AUTH_REQUIRED")
 ENDED = ("COMPLETED", "FAILED", "CANCELED", "REJECTED")
 
@@ -31,8 +31,9 @@ ENDED = ("COMPLETED", "FAILED", "CANCELED", "REJECTED")
 async def attend(api: Server, row: dict[str, Any], *, quiet: bool) -> dict[str, Any]:
     """The row when the sub-task has ended. What the agent asks meanwhile is asked here.
 
-    Without a terminal the lines that are in standard input answer, and when there is none the row
-    is returned as it is, parked: nobody is there who could be waited for. `quiet`: no progress is
+    Without a terminal the lines that are in standard input answer a question, and when there is none
+    the row is returned as it is, parked: nobody is there who could be waited for. An authorisation
+    is given elsewhere, and is waited for (D15). `quiet`: no progress is
     shown where it cannot move. Raises LocumError.
     """
     keyboard = Keyboard()
@@ -44,7 +45,7 @@ async def attend(api: Server, row: dict[str, Any], *, quiet: bool) -> dict[str, 
                 asked = ""
             elif asked != (question := f"{row['state']} {row['text']}"):
                 asked = question
-                if keyboard.is_terminal:
+                if keyboard.is_terminal or row["state"] == "AUTH_REQUIRED":
                     row = await _ask(api, row, progress, keyboard)
                 elif (answered := await _answer(api, row, progress, keyboard)) is None:
                     return row
@@ -61,18 +62,15 @@ async def _answer(
 ) -> dict[str, Any] | None:
     """Answer with the next line that is there; the row then, or None when there is no line."""
     progress.say(_question(row))
-    if row["state"] == "AUTH_REQUIRED":
-        progress.say("It goes on by itself once it has that; if it wants words, they go with:")
-    else:
-        with suppress(TimeoutError):
-            while (text := await asyncio.wait_for(keyboard.line(), LOOK_PAUSE)) is not None:
-                if not text.strip():
-                    continue
-                try:
-                    return await _reply(api, row, text)
-                except LocumError as error:
-                    progress.say(f"{error.code}: {error.message}")
-        progress.say("Nobody answers here; answer with:")
+    with suppress(TimeoutError):
+        while (text := await asyncio.wait_for(keyboard.line(), LOOK_PAUSE)) is not None:
+            if not text.strip():
+                continue
+            try:
+                return await _reply(api, row, text)
+            except LocumError as error:
+                progress.say(f"{error.code}: {error.message}")
+    progress.say("Nobody answers here; answer with:")
     progress.say(f"  locum reply {row['id']} TEXT --wait")
     return None
 

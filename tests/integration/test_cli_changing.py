@@ -140,16 +140,14 @@ async def test_a_failure_is_exit_status_1(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_open", [True, False], ids=["idle", "closed"])
-@pytest.mark.parametrize("state", ["INPUT_REQUIRED", "AUTH_REQUIRED"])
-async def test_with_nobody_to_ask(tmp_path: Path, state: str, is_open: bool) -> None:
+async def test_with_nobody_to_ask(tmp_path: Path, is_open: bool) -> None:
     """CLI: without a terminal the question is told, how to answer it, and the exit status is 3.
 
     It waited for ever, for whoever might answer from elsewhere.
     """
     async with site(tmp_path) as on:
-        asks = T(state, "Which hall?")
-        on.agent.on("SendStreamingMessage", [EV(asks), EOF], [EV(DONE), EOF])
-        on.agent.task = asks
+        on.agent.on("SendStreamingMessage", [EV(ASKS), EOF], [EV(DONE), EOF])
+        on.agent.task = ASKS
         config = ("--config", str(on.config))
         async with started("delegate", "raw", "Count", "--wait", *config) as process:
             assert process.stdin is not None
@@ -162,12 +160,26 @@ async def test_with_nobody_to_ask(tmp_path: Path, state: str, is_open: bool) -> 
             assert process.stdout is not None
             out = (await process.stdout.read()).decode()
         assert status == 3
-        assert out.splitlines()[0].split()[:2] == [state, sub_task_id]
+        assert out.splitlines()[0].split()[:2] == ["INPUT_REQUIRED", sub_task_id]
         # What it says to do does it: the wait goes on where it was.
         on.agent.task = DONE
         said = await on.cli("reply", sub_task_id, "the big one", "--wait", "--json")
         assert said.status == 0, said.err
         assert json.loads(said.out)["text"] == "nine chairs"
+
+
+async def test_an_authorisation_is_waited_for(tmp_path: Path) -> None:
+    """D15, CLI: what is authorised elsewhere is waited for, with nobody at a terminal too."""
+    async with site(tmp_path) as on:
+        wants = T("AUTH_REQUIRED", "Open https://login.example")
+        on.agent.on("SendStreamingMessage", [EV(wants), EOF])
+        on.agent.task = wants
+        config = ("--config", str(on.config))
+        async with started("delegate", "raw", "Count", "--wait", *config) as process:
+            await _line(process, "raw needs an authorisation: Open https://login.example")
+            on.agent.complete("nine chairs")
+            said = await ended(process)
+        assert (said.status, said.out.splitlines()[-1]) == (0, "nine chairs")
 
 
 async def test_a_question_with_json(tmp_path: Path) -> None:

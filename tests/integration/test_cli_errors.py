@@ -240,7 +240,7 @@ async def test_a_reader_that_has_gone(tmp_path: Path) -> None:
     async with site(tmp_path) as on:
         await on.delegate()
         environ = clean_environ(LOCUM_CONFIG=str(on.config))
-        for arguments in ("ls", "ls --json", "machine", "--help"):
+        for arguments in ("ls", "ls --json", "machine", "export --all", "--help"):
             script = f"({' '.join(LOCUM)} {arguments}; echo $? >&2) | true"
             done = await in_thread(
                 lambda script=script: subprocess.run(
