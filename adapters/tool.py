@@ -12,6 +12,8 @@ from locum.core.errors import AgentRefusedError, CardError, LocumError, RemoteCa
 from locum.projections.notifications import cut
 from locum.projections.untrusted import one_line, untrusted_block
 
+from .values import found_in
+
 __all__ = ["Tool"]
 
 Json = dict[str, Any]
@@ -97,5 +99,5 @@ class Tool:
             if fits and kind is list:
                 fits = all(isinstance(one, str) for one in value)
             if not fits:
-                return f"{name}: found {type(value).__name__}; give {words}."
+                return f"{name}: found {found_in(value)}; give {words}."
         return ""

@@ -5,11 +5,12 @@ from collections.abc import AsyncGenerator, Callable
 from functools import partial
 from typing import TypeVar
 
-from locum.core.errors import RequestError, StoreError
+from locum.core.errors import StoreError
 from locum.projections.notifications import Notification
 from locum.projections.rows import SubTaskRow
 from locum.projections.tables import Slot, ViewTables
 
+from ..values import found_in, refusal
 from .sqlite import INTEGER_LIMIT, is_text, store_errors
 from .threads import Readers
 
@@ -137,8 +138,8 @@ class Views:
 def _check_number(field: str, value: object, least: int) -> None:
     is_number = isinstance(value, int) and not isinstance(value, bool)
     if not is_number or not least <= value <= INTEGER_LIMIT:  # type: ignore[operator]  # is a number
-        # What was found is not shown: a number may have more digits than Python writes.
-        raise RequestError(f"{field}: give a whole number from {least} to {INTEGER_LIMIT}")
+        accepted = f"a whole number from {least} to {INTEGER_LIMIT}"
+        raise refusal(field, found=found_in(value), accepted=accepted)
 
 
 def _reading(read: Callable[[], _T]) -> _T:

@@ -144,7 +144,7 @@ async def test_two_processes_project_each_event_once(url: str, path: Path) -> No
 async def test_what_is_no_cursor(url: str, after: int, limit: int) -> None:
     """E3: what is no cursor, and no limit, is refused as the caller's mistake."""
     async with Journal.open(url) as journal:
-        with pytest.raises(RequestError, match="give a whole number"):
+        with pytest.raises(RequestError, match="accepted: a whole number"):
             await journal.views.notes("p1", after, limit)
         assert await journal.views.notes("p1", 2**63 - 1, 2**63 - 1) == ([], 2**63 - 1)
 
