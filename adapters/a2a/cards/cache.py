@@ -7,6 +7,7 @@ from email.utils import parsedate_to_datetime
 __all__ = ["Freshness", "freshness_of"]
 
 _LONGEST = 86400.0
+_LONGEST_CONDITION = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +20,17 @@ class Freshness:
 
     @property
     def conditions(self) -> dict[str, str]:
-        """The headers that ask whether the card has changed since."""
+        """The headers that ask whether the card has changed since.
+
+        A value that is not plainly a header's is left out, which only costs the card once more: it
+        may have bytes that would come back as others, or be so long that the agent refuses it.
+        """
         asked = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
-        return {name: value for name, value in asked.items() if value}
+        return {name: value for name, value in asked.items() if value and _is_plain(value)}
+
+
+def _is_plain(value: str) -> bool:
+    return value.isascii() and value.isprintable() and len(value) <= _LONGEST_CONDITION
 
 
 def freshness_of(headers: Mapping[str, str], before: Freshness | None = None) -> Freshness:

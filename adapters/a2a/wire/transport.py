@@ -33,8 +33,8 @@ _MAY_BE_EMPTY: Final = frozenset(
 # What describes the body as it came, and what would be kept for the next request.
 _DROPPED: Final = frozenset(
     {
-        *("connection", "content-encoding", "content-length", "content-type", "keep-alive"),
-        *("set-cookie", "trailer", "transfer-encoding"),
+        *(b"connection", b"content-encoding", b"content-length", b"content-type", b"keep-alive"),
+        *(b"set-cookie", b"trailer", b"transfer-encoding"),
     }
 )
 _STREAM_HEADERS: Final = (("content-type", "text/event-stream"),)
@@ -115,7 +115,7 @@ class WireTransport(httpx.AsyncBaseTransport):
             if place is not None:
                 place.leave()
         if not notes.method:
-            return _response(response, body, dropped=_DROPPED - {"content-type"})
+            return _response(response, body, dropped=_DROPPED - {b"content-type"})
         if response.status_code >= 400 or named_error:
             return _refused(response, body, asked, notes)
         if is_crowded(body, self._limits.value_limit):
@@ -199,7 +199,7 @@ def _read_head(
     # An agent may quote what it was sent wherever it has a word (G8).
     notes.challenge = one_line(asked.masked(response.headers.get("www-authenticate", "")), _WORDS)
     if notes.challenge:
-        response.headers["www-authenticate"] = notes.challenge
+        _rewrite(response, b"WWW-Authenticate", notes.challenge)
     if status in _REDIRECTS:
         target = target_of(asked.masked(response.headers.get("location", "")), request.url)
         raise RedirectRefusedError(status, target)
@@ -218,7 +218,7 @@ def _refused(
 ) -> httpx.Response:
     """The answer with an error in it; its status stays, for whoever renews a token on a 401."""
     if not notes.method:
-        return _response(response, body, dropped=_DROPPED - {"content-type"})
+        return _response(response, body, dropped=_DROPPED - {b"content-type"})
     try:
         value, _ = read_json(body)
         error = error_in(value, failed=True, rpc=asked.rpc)
@@ -288,11 +288,11 @@ def _response(
     body: bytes,
     *,
     status: int | None = None,
-    dropped: frozenset[str] = _DROPPED,
+    dropped: frozenset[bytes] = _DROPPED,
 ) -> httpx.Response:
     headers = _kept(response, dropped)
-    if "content-type" in dropped:
-        headers.append(("content-type", "application/json"))
+    if b"content-type" in dropped:
+        headers.append((b"content-type", b"application/json"))
     return httpx.Response(
         response.status_code if status is None else status,
         headers=headers,
@@ -301,5 +301,11 @@ def _response(
     )
 
 
-def _kept(response: httpx.Response, dropped: frozenset[str]) -> list[tuple[str, str]]:
-    return [(n, v) for n, v in response.headers.multi_items() if n.lower() not in dropped]
+def _kept(response: httpx.Response, dropped: frozenset[bytes]) -> list[tuple[bytes, bytes]]:
+    # As bytes: a value may be anything (RFC 9110, 5.5), and httpx writes texts as ASCII.
+    return [(n, v) for n, v in response.headers.raw if n.lower() not in dropped]
+
+
+def _rewrite(response: httpx.Response, name: bytes, value: str) -> None:
+    others = _kept(response, frozenset({name.lower()}))
+    response.headers = httpx.Headers([*others, (name, value.encode())])
