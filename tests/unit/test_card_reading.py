@@ -6,7 +6,7 @@ import pytest
 from a2a.types.a2a_pb2 import AgentCard
 
 from locum.adapters.a2a.cards.accepting import digest_of
-from locum.adapters.a2a.cards.cache import Freshness, freshness_of
+from locum.adapters.a2a.cards.cache import freshness_of
 from locum.adapters.a2a.cards.fetch import card_urls
 from locum.adapters.a2a.cards.parse import parse_card
 from locum.adapters.settings import Settings
@@ -115,5 +115,41 @@ def test_conditions_of_the_next_request() -> None:
     first = freshness_of({"etag": 'W/"1"', "last-modified": "yesterday"})
     assert first.conditions == {"If-None-Match": 'W/"1"', "If-Modified-Since": "yesterday"}
     second = freshness_of({"cache-control": "max-age=5"}, first)
-    assert second == Freshness(5.0, 'W/"1"', "yesterday")
+    assert (second.seconds, second.conditions) == (5.0, first.conditions)
     assert freshness_of({"cache-control": "no-store", "etag": "x"}).conditions == {}
+
+
+DAY = "Fri, 30 Jan 2026 "
+
+
+@pytest.mark.parametrize(
+    "stored, said, seconds",
+    [
+        ({"cache-control": "max-age=60"}, {}, 60.0),
+        ({"cache-control": "max-age=60", "age": "50"}, {}, 60.0),
+        ({"cache-control": "max-age=60"}, {"age": "50"}, 10.0),
+        ({"cache-control": "no-cache"}, {}, 0.0),
+        ({"cache-control": "no-cache"}, {"cache-control": "max-age=60"}, 60.0),
+        ({"cache-control": "max-age=60"}, {"cache-control": "no-cache"}, 0.0),
+        ({"cache-control": "max-age=60"}, {"cache-control": "no-store"}, 0.0),
+        (
+            {"date": f"{DAY}10:00:00 GMT", "expires": f"{DAY}10:01:00 GMT"},
+            {"date": f"{DAY}10:00:40 GMT"},
+            20.0,
+        ),
+        ({"date": f"{DAY}10:00:00 GMT", "expires": f"{DAY}10:01:00 GMT"}, {}, 0.0),
+        ({}, {}, None),
+    ],
+)
+def test_what_a_304_leaves_out_stays(
+    stored: dict[str, str], said: dict[str, str], seconds: float | None
+) -> None:
+    """A11: fields that a 304 does not name keep their stored values (RFC 9111, 3.2 and 4.3.4).
+
+    But for those that are each answer's own, `Age` and `Date`.
+    """
+    once = freshness_of(said, freshness_of({"etag": '"1"'} | stored))
+    assert once.seconds == seconds
+    if "no-store" not in said.get("cache-control", ""):
+        assert freshness_of(said, once) == once
+        assert once.conditions == {"If-None-Match": '"1"'}

@@ -1,22 +1,26 @@
 """How long a fetched card may be used unasked, by HTTP's rules (A11, RFC 9111). Fetches nothing."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 
 __all__ = ["Freshness", "freshness_of"]
 
 _LONGEST = 86400.0
 _LONGEST_CONDITION = 1000
+_STORED = ("cache-control", "etag", "expires", "last-modified")
+"""What a 304 leaves as it was by not naming it. `Age` and `Date` are each answer's own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """What the answer's head says. `seconds` None: it says nothing of how long."""
+    """What the answer's head says. `seconds` None: it says nothing of how long.
+
+    `head` is what is stored of the head, by lower-case names.
+    """
 
     seconds: float | None = None
-    etag: str = ""
-    last_modified: str = ""
+    head: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def conditions(self) -> dict[str, str]:
@@ -25,8 +29,9 @@ class Freshness:
         A value that is not plainly a header's is left out, which only costs the card once more: it
         may have bytes that would come back as others, or be so long that the agent refuses it.
         """
-        asked = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
-        return {name: value for name, value in asked.items() if value and _is_plain(value)}
+        asked = {"If-None-Match": "etag", "If-Modified-Since": "last-modified"}
+        values = {name: self.head.get(stored, "") for name, stored in asked.items()}
+        return {name: value for name, value in values.items() if value and _is_plain(value)}
 
 
 def _is_plain(value: str) -> bool:
@@ -34,18 +39,18 @@ def _is_plain(value: str) -> bool:
 
 
 def freshness_of(headers: Mapping[str, str], before: Freshness | None = None) -> Freshness:
-    """Read the head of an answer; of a 304, over what was known `before`.
+    """Read the head of an answer; of a 304, over what was known `before` (RFC 9111, 3.2, 4.3.4).
 
     Seconds count from the answer's arrival and are at most a day: a card that promises more is
     asked about all the same.
     """
-    directives = _directives(headers.get("cache-control", ""))
-    kept = before or Freshness()
+    head = dict(before.head) if before else {}
+    head |= {name: headers[name] for name in _STORED if name in headers}
+    directives = _directives(head.get("cache-control", ""))
     if "no-store" in directives:
         return Freshness(0.0)
-    etag = headers.get("etag", kept.etag)
-    last_modified = headers.get("last-modified", kept.last_modified)
-    return Freshness(_seconds(headers, directives), etag, last_modified)
+    own = {name: headers[name] for name in ("age", "date") if name in headers}
+    return Freshness(_seconds(head | own, directives), head)
 
 
 def _seconds(headers: Mapping[str, str], directives: Mapping[str, str]) -> float | None:
