@@ -243,12 +243,16 @@ class AgentClient(PushCalls):
 
 
 def _with_only(card: AgentCard, interface: Interface) -> AgentCard:
-    """The card with the chosen interface and no other: the SDK would choose by rules of its own."""
+    """The card with the chosen interface and no other: the SDK would choose by rules of its own.
+
+    Of HTTP+JSON without its query, behind which the SDK would put the path of each call.
+    """
     reduced = AgentCard()
     reduced.CopyFrom(card)
     del reduced.supported_interfaces[:]
+    is_rest = interface.binding == "HTTP+JSON"
     reduced.supported_interfaces.add(
-        url=interface.url,
+        url=interface.url.partition("?")[0] if is_rest else interface.url,
         protocol_binding=interface.binding,
         tenant=interface.tenant,
         # All of 1.x is spoken alike, and the SDK would not know a version like "1".
@@ -262,7 +266,7 @@ def _sdk_client(
 ) -> Client:
     config = ClientConfig(
         streaming=streaming,
-        httpx_client=sdk_http(http),
+        httpx_client=sdk_http(http, interface.url),
         supported_protocol_bindings=[interface.binding],
     )
     return ClientFactory(config).create(card, [ReadToTheEnd()])

@@ -104,6 +104,7 @@ async def refusals_of(
         return found  # Nothing that an untrusted card names is looked at, or looked up.
     with _noting(found):
         interface = choose_interface(card, bindings)
+        _check_form(interface)
         await _check_url(interface.url, agent, card_url, card_reach, resolve)
     with _noting(found):
         _check_extensions(card)
@@ -176,11 +177,18 @@ def _no_interface(offered: Sequence[AgentInterface], bindings: Collection[Bindin
     )
 
 
+def _check_form(interface: Interface) -> None:
+    # Over HTTP+JSON each call has a path of its own behind that of the URL. A query can stand
+    # behind both; with a fragment nobody can say what is meant.
+    if interface.binding == "HTTP+JSON" and "#" in interface.url:
+        raise _bad_url(_shown(interface.url), "it has a fragment, and calls would go behind that")
+
+
 async def _check_url(
     url: str, agent: AgentSettings, card_url: str, card_reach: Reach, resolve: Resolve
 ) -> None:
     """Where the interface leads (A4); the order is that of how surely it is wrong."""
-    shown = one_line(url.rpartition("@")[2], 200)
+    shown = _shown(url)
     try:
         origin = Origin.of(url)
     except BadUrlError as error:
@@ -204,6 +212,10 @@ async def _check_url(
         reach = widest(await resolve(origin.host, origin.port))
         if reach is not Reach.PUBLIC:
             raise _private(shown, reach)
+
+
+def _shown(url: str) -> str:
+    return one_line(url.rpartition("@")[2], 200)
 
 
 def _bad_url(shown: str, why: str) -> CardError:

@@ -21,8 +21,10 @@ from .notes import CallNotes
 from .redaction import masked
 from .words import one_line, redacted, words_of
 
-__all__ = ["Asked", "RecentCredentials", "error_body", "malformed", "rest_url"]
+__all__ = ["OWN_QUERY", "Asked", "RecentCredentials", "error_body", "malformed", "rest_url"]
 
+OWN_QUERY: Final = "locum.own_query"
+"""Request extension: the query (bytes) that the agent's own card gave its URL. No secret of ours."""
 _RPC_MARK: Final = b'"jsonrpc"'
 _EDGE: Final = 96
 _REST_PATH: Final = re.compile(rb"/(?:message:(?:send|stream)|tasks(?:/.*)?|extendedAgentCard)$")
@@ -155,8 +157,9 @@ class Asked:
             if name.lower() not in _OPEN_HEADERS:
                 yield value
                 yield from _inside(value)
-        for name, value in self._request.url.params.items():
-            if name not in _OPEN_QUERY:
+        own = httpx.QueryParams(self._request.extensions.get(OWN_QUERY, b"")).multi_items()
+        for name, value in self._request.url.params.multi_items():
+            if name not in _OPEN_QUERY and (name, value) not in own:
                 yield value
 
     def _push_tokens(self) -> Iterator[str]:
