@@ -9,6 +9,7 @@ import pytest
 from tests.agents.frames import EOF, EV, T
 
 from .site import Site, site
+from .terminal import cli
 
 ASKS = T("INPUT_REQUIRED", "Which hall?")
 
@@ -69,16 +70,16 @@ async def test_an_export_is_replayed_elsewhere(asked: tuple[Site, str], tmp_path
     assert list(map(json.loads, lines)) == events
     file = tmp_path / "one.jsonl"
     file.write_text(exported.out)
-    nowhere = {"LOCUM_CONFIG": None, "LOCUM_STORE__URL": f"sqlite:///{tmp_path / 'none.db'}"}
+    nowhere = {"LOCUM_STORE__URL": f"sqlite:///{tmp_path / 'none.db'}"}
     here = await on.cli("replay", sub_task_id)
-    there = await on.cli("replay", "--history", str(file), **nowhere)
+    there = await cli("replay", "--history", str(file), **nowhere)
     assert (there.status, there.out) == (0, here.out)
-    said = await on.cli("replay", "--history", str(file), "--at", "3", "--json", **nowhere)
+    said = await cli("replay", "--history", str(file), "--at", "3", "--json", **nowhere)
     shown = json.loads(said.out)
     assert shown["row"]["text"] == "Which hall?"
     assert [note["kind"] for note in shown["notifications"]] == ["question"]
     file.write_text(exported.out.replace("Which hall?", "Which room?"))
-    altered = await on.cli("replay", "--history", str(file), **nowhere)
+    altered = await cli("replay", "--history", str(file), **nowhere)
     assert altered.status == 1
     assert altered.err.startswith("history.altered: ")
 
