@@ -74,8 +74,10 @@ class Artifacts:
         if replayed:
             if self._replay is None:
                 self._replay = Artifacts(limit=self._limit)
-            self._whole = None
-            return self._replay.note(report)
+            found = self._replay.note(report)
+            if report.kind == "task" or not found:
+                self._whole = None
+            return found
         # What a stream brings before its own snapshot is older than that; GetTask's may lack it.
         self.settle(is_past=report.kind == "task" and report.asked_at is None)
         if not report.artifacts:
