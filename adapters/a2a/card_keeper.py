@@ -160,7 +160,7 @@ class CardKeeper:
             assert self.agent.http is not None
             known = self._fetched if self._built_by is None else None
             fetched = await fetch_card(self.agent.http, settings, known)
-            reach = self._guard.came_from(fetched.url)
+            reach = self._guard.came_from(fetched.url, fetched.peer)
             self.agent.anomalies.update(fetched.anomalies)
         self._built_by, self._fetched = builder, fetched
         fresh = fetched.freshness.seconds

@@ -6,7 +6,7 @@ guard before it dials.
 
 import ipaddress
 
-from ..origins import Origin, literal_address
+from ..origins import Origin
 from .addresses import Reach, reach_of
 
 __all__ = ["AddressGuard"]
@@ -16,21 +16,26 @@ class AddressGuard:
     """Given to the pool of one agent. Refuses nothing until the card has come from a public place."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, Reach] = {}
+        self._first: dict[str, Reach] = {}
+        """How far away the first card from each host was."""
         self._is_public = False
 
     def __call__(self, host: str, address: str) -> None:
-        """Take note that `host` is at `address`. Raises ValueError when it must not be dialled."""
-        reach = reach_of(ipaddress.ip_address(address.partition("%")[0]))
+        """Raises ValueError when `address`, which `host` is at, must not be dialled."""
+        reach = _reach(address)
         if self._is_public and reach is not Reach.PUBLIC:
             raise ValueError(f"a {reach} address, and the agent's card came from a public one")
-        if reach is not Reach.PUBLIC or host not in self._seen:
-            self._seen[host] = reach
 
-    def came_from(self, url: str) -> Reach:
-        """The card came from `url`: how far away that is. A public agent is one from now on."""
-        host = Origin.of(url).host
-        literal = literal_address(host)
-        reach = self._seen.get(host, Reach.RESERVED) if literal is None else reach_of(literal)
-        self._is_public = self._is_public or reach is Reach.PUBLIC
-        return reach
+    def came_from(self, url: str, peer: str) -> Reach:
+        """The card came from `url` at the address `peer`: how far away the agent is.
+
+        A public agent is one from now on. One that was found near stays near: a name may have
+        addresses of both kinds, and which of them a connection gets changes from one to the next.
+        """
+        first = self._first.setdefault(Origin.of(url).host, _reach(peer))
+        self._is_public = self._is_public or first is Reach.PUBLIC
+        return first
+
+
+def _reach(address: str) -> Reach:
+    return reach_of(ipaddress.ip_address(address.partition("%")[0]))

@@ -130,7 +130,7 @@ class Lines:
                     settings,
                     credentials,
                     card_url=fetched.url,
-                    card_reach=self._guard.came_from(fetched.url),
+                    card_reach=self._guard.came_from(fetched.url, fetched.peer),
                     resolve=resolve,
                 )
         except TimeoutError as error:

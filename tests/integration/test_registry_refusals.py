@@ -185,9 +185,9 @@ async def test_a_name_that_comes_to_mean_a_private_address(agent: RawAgent) -> N
         guard=guard,
     ) as http:
         found = await fetch_card(http, settings)
-        assert guard.came_from(found.url) is Reach.LOOPBACK
+        assert guard.came_from(found.url, found.peer) is Reach.LOOPBACK
         guard("inventory.example", "93.184.216.34")
-        assert guard.came_from("https://inventory.example") is Reach.PUBLIC
+        assert guard.came_from("https://inventory.example", "93.184.216.34") is Reach.PUBLIC
     async with open_http(
         credentials=credentials_for(settings, {}),
         limits=WireLimits(),

@@ -33,11 +33,15 @@ _CODES = {
 
 @dataclass(frozen=True, slots=True)
 class FetchedCard:
-    """A card, where it was found, and how long it may be used unasked."""
+    """A card, where it was found, and how long it may be used unasked.
+
+    `peer` is the IP address that it came from; a card that was built here has none.
+    """
 
     card: AgentCard
     url: str
     freshness: Freshness
+    peer: str = ""
     anomalies: tuple[str, ...] = ()
     """What the wire had to mend to read it (K2)."""
 
@@ -75,13 +79,15 @@ async def fetch_card(
     for url in card_urls(agent):
         check_plain_http(url, allow_insecure=agent.allow_insecure, what="The card")
         before = known if known is not None and known.url == url else None
-        response, anomalies = await _get(http, agent.id, url, before)
+        response, notes = await _get(http, agent.id, url, before)
         status = response.status_code
         if status == httpx.codes.NOT_MODIFIED and before is not None:
-            return FetchedCard(before.card, url, freshness_of(response.headers, before.freshness))
+            freshness = freshness_of(response.headers, before.freshness)
+            return FetchedCard(before.card, url, freshness, notes.peer)
         if status == httpx.codes.OK:
             card = parse_card(response.content)
-            return FetchedCard(card, url, freshness_of(response.headers), anomalies)
+            freshness = freshness_of(response.headers)
+            return FetchedCard(card, url, freshness, notes.peer, tuple(notes.anomalies))
         if status not in _NOT_THERE:
             raise _unreachable(f"{url} answered HTTP {status}{_hint(response)}.")
         missing.append(f"{url} (HTTP {status})")
@@ -92,13 +98,12 @@ async def fetch_card(
 
 async def _get(
     http: httpx.AsyncClient, agent_id: str, url: str, known: FetchedCard | None
-) -> tuple[httpx.Response, tuple[str, ...]]:
+) -> tuple[httpx.Response, CallNotes]:
     notes = CallNotes(method="AgentCard", agent_id=agent_id)
     headers = {"Accept": "application/json"} | (known.freshness.conditions if known else {})
     token = CALL.set(notes)
     try:
-        response = await http.get(url, headers=headers)
-        return response, tuple(notes.anomalies)
+        return await http.get(url, headers=headers), notes
     except (httpx.HTTPError, httpx.InvalidURL, RemoteCallError) as error:
         said = error_for(error, notes)
         words = said.message.removeprefix(f"Agent {agent_id!r}, AgentCard: ")

@@ -158,7 +158,7 @@ class _Check:
             self._agent,
             credentials,
             card_url=fetched.url,
-            card_reach=self._guard.came_from(fetched.url),
+            card_reach=self._guard.came_from(fetched.url, fetched.peer),
             resolve=self._resolve,
             bindings=self._bindings,
         )

@@ -61,6 +61,8 @@ class CallNotes:
     """What `WWW-Authenticate` said."""
     error: dict[str, Any] | None = None
     """`{"code": int | str | None, "message": str, "data": Any}`, as the agent said it (K4)."""
+    peer: str = ""
+    """The IP address that the request went to."""
     sent: bool = False
     """Bytes of the request may have left for the agent."""
     answered: bool = False
@@ -79,7 +81,7 @@ class CallNotes:
     def begin(self) -> None:
         """Start over, for the next request of the call."""
         self.status = self.retry_after = self.error = self.response = self.closed = None
-        self.content_type = self.challenge = ""
+        self.content_type = self.challenge = self.peer = ""
         self.sent = self.answered = self.ended = False
         self.events = 0
 

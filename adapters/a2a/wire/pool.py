@@ -6,6 +6,7 @@ agent? `httpx.ConnectError`, `ConnectTimeout` and `UnsupportedProtocol` mean tha
 every other error means that it may have.
 """
 
+import asyncio
 import errno
 import io
 import ipaddress
@@ -34,6 +35,8 @@ Guard = Callable[[str, str], None]
 # Servers commonly drop a connection after 5 idle seconds. One that is dropped while a send is on
 # its way leaves the send in doubt, so ours are dropped first.
 _KEEP_ALIVE: Final = 4.0
+# As long as aiohttp keeps them, which looks names up for each connection otherwise.
+_NAMES_KEPT: Final = 10.0
 _READ_BUFFER: Final = 64 << 10
 _LARGE_BODY: Final = 1 << 20
 _NOTHING_ADDED: Final = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
@@ -49,7 +52,9 @@ def open_pool(
 
     `ssl_context` None verifies against the usual authorities (httpx's, with `SSL_CERT_FILE`).
     `guard` is asked about every address before it is dialled, resolved or literal, so that a name
-    that has come to mean another address is noticed; what it raises becomes AddressRefusedError.
+    that has come to mean another address is noticed, and again before anything is sent on a
+    connection, which may be older than what the guard knows. Of a name's addresses those that it
+    lets pass are dialled; when it refuses them all, what it raises becomes AddressRefusedError.
     Opens nothing before the first request; it belongs to the event loop of that request.
     """
     return Pool(ssl_context=ssl_context, guard=guard, limits=limits)
@@ -130,11 +135,7 @@ class Pool(httpx.AsyncBaseTransport):
 
     def _open_session(self) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
-                limit=0,
-                keepalive_timeout=_KEEP_ALIVE,
-                resolver=None if self._guard is None else _GuardedResolver(self._guard),
-            ),
+            connector=_Connector(self._guard),
             request_class=_Request,
             cookie_jar=aiohttp.DummyCookieJar(),
             skip_auto_headers=_NOTHING_ADDED,
@@ -172,20 +173,75 @@ class _Request(aiohttp.ClientRequest):
             raise
 
 
+class _Connector(aiohttp.TCPConnector):
+    """Notes where each connection leads, and lets the guard see it before anything is sent."""
+
+    def __init__(self, guard: Guard | None) -> None:
+        super().__init__(
+            limit=0,
+            keepalive_timeout=_KEEP_ALIVE,
+            resolver=None if guard is None else _GuardedResolver(guard),
+            # What it keeps would not be shown to the guard again.
+            use_dns_cache=guard is None,
+        )
+        self._guard = guard
+
+    async def connect(
+        self,
+        req: aiohttp.ClientRequest,
+        traces: list[aiohttp.tracing.Trace],
+        timeout: aiohttp.ClientTimeout,
+    ) -> aiohttp.connector.Connection:
+        """A connection, a new one or one from before; raises AddressRefusedError."""
+        connection = await super().connect(req, traces, timeout)
+        transport = connection.transport
+        peer = transport.get_extra_info("peername") if transport is not None else None
+        if peer:
+            if self._guard is not None:
+                try:
+                    _ask(self._guard, req.url.host or "", peer[0])
+                except AddressRefusedError:
+                    connection.close()
+                    raise
+            notes = CALL.get()
+            if notes is not None:
+                notes.peer = peer[0]
+        return connection
+
+
 class _GuardedResolver(AbstractResolver):
-    """Resolves names like aiohttp does, and lets the guard see every address."""
+    """Resolves names like aiohttp does, and gives those addresses that the guard lets pass."""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
         self._inner = aiohttp.DefaultResolver()
+        self._kept: dict[tuple[str, int, int], tuple[float, list[ResolveResult]]] = {}
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        """The addresses of `host`; raises AddressRefusedError when one of them is refused."""
-        found = await self._inner.resolve(host, port, family)
-        for result in found:
-            _ask(self._guard, host, result["host"])
+        """The addresses of `host`; raises AddressRefusedError when the guard refuses them all."""
+        refusal: AddressRefusedError | None = None
+        passed: list[ResolveResult] = []
+        for result in await self._look_up(host, port, family):
+            try:
+                _ask(self._guard, host, result["host"])
+            except AddressRefusedError as error:
+                refusal = error
+            else:
+                passed.append(result)
+        if refusal is not None and not passed:
+            raise refusal
+        return passed
+
+    async def _look_up(
+        self, host: str, port: int, family: socket.AddressFamily
+    ) -> list[ResolveResult]:
+        key, now = (host, port, family), asyncio.get_running_loop().time()
+        good_until, found = self._kept.get(key, (now, []))
+        if good_until <= now:
+            found = await self._inner.resolve(host, port, family)
+            self._kept[key] = (now + _NAMES_KEPT, found)
         return found
 
     async def close(self) -> None:
