@@ -15,7 +15,7 @@ from litestar.types import Receive, Scope, Send
 from locum.projections import Notification, note_to_json
 
 from ..pump import Pump, StreamEndedError, pumped
-from .racing import first_of
+from .racing import first_of, hung_up
 
 __all__ = ["KEEP_ALIVE", "EventStream"]
 
@@ -54,7 +54,7 @@ class EventStream(ASGIResponse):
             await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
             # What comes first need not be news, so that the client knows that it is connected.
             await _say(send, b": connected\n\n")
-            await first_of(self._tell(pump, send), _hung_up(receive), self._stopping.wait())
+            await first_of(self._tell(pump, send), hung_up(receive), self._stopping.wait())
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _tell(self, pump: Pump[Notification], send: Send) -> None:
@@ -84,8 +84,3 @@ def _one_line(data: bytes) -> bytes:
 
 async def _say(send: Send, body: bytes) -> None:
     await send({"type": "http.response.body", "body": body, "more_body": True})
-
-
-async def _hung_up(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

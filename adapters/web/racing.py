@@ -4,7 +4,11 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
-__all__ = ["first_of"]
+from litestar.types import Receive
+
+from .problems import ClientGoneError
+
+__all__ = ["first_of", "hung_up"]
 
 
 async def first_of(*coroutines: Coroutine[Any, Any, Any]) -> None:
@@ -17,3 +21,12 @@ async def first_of(*coroutines: Coroutine[Any, Any, Any]) -> None:
         await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
         for task in running:
             task.cancel()
+
+
+async def hung_up(receive: Receive) -> None:
+    """Return when the client has gone, whether it had sent all of its request by then or not."""
+    try:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+    except ClientGoneError:
+        pass
