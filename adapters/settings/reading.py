@@ -147,7 +147,12 @@ class LimitSettings(Struct, frozen=True, kw_only=True):
     error_limit: Annotated[int, Size()] = 256 * 1024
     """Bytes that are read of an agent's answer that is an error; the rest is cut off."""
     value_limit: Annotated[int, Whole(1000, 100_000_000)] = 100_000
-    """JSON values in one server-sent event or JSON answer of an agent's (J3, J4)."""
+    """JSON values in one server-sent event or JSON answer of an agent's, or in one request to the
+    HTTP API (J3, J4)."""
+    self_body_limit: Annotated[int, Size()] = 1024**2
+    """Bytes of one request to `self`, which anybody may send; `body_limit` holds as well (J4)."""
+    self_value_limit: Annotated[int, Whole(100, 100_000_000)] = 2_000
+    """JSON values in one request to `self` (J4)."""
     card_limit: Annotated[int, Size()] = 1024**2
     card_timeout: Annotated[float, Duration()] = 10.0
     """Seconds in which a card is fetched, from the name's resolution to its last byte (A2)."""
@@ -158,6 +163,11 @@ class LimitSettings(Struct, frozen=True, kw_only=True):
     """Seconds in which an agent answers a call that is no stream, to its last byte."""
     queue_timeout: Annotated[float, Duration()] = 30.0
     """Seconds that a stream waits for its place in the agent's budget (J4)."""
+
+    @property
+    def self_limit(self) -> int:
+        """Bytes of one request to `self` at the most."""
+        return min(self.body_limit, self.self_body_limit)
 
 
 class TelemetrySettings(Struct, frozen=True, kw_only=True):

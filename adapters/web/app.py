@@ -1,7 +1,8 @@
 """The web face: one ASGI application over a harness that it is handed. Wires routes, nothing else.
 
 A request goes through here: which path it is about (`paths`), whether it may come in (`door`), how
-large its body may be (`reading`), and then to Litestar, or to the A2A routes of `self`.
+large its body may be (`reading`), and then to Litestar, or to the A2A routes of `self`
+(`own_agent`).
 
 Served by itself, the application's lifespan opens the harness, if nobody has, and closes what it
 opened. Mounted in another application it gets no lifespan: enter the harness there (`async with`).
@@ -14,13 +15,11 @@ from typing import Any
 
 from litestar import Litestar
 from litestar.types import (
-    ASGIApp,
     HTTPScope,
     LifeSpanReceive,
     LifeSpanSend,
     Message,
     Receive,
-    Scope,
     Send,
 )
 
@@ -29,13 +28,13 @@ from locum.core.errors import LocumError, ServerError
 from .api import Api
 from .door import Door, area_of
 from .feed import KEEP_ALIVE
-from .paths import routed_path, segment
+from .own_agent import OwnAgentDoor
+from .paths import routed_path
 from .ports import HarnessPort
 from .probes import Probes
-from .problems import ClientGoneError, respond, send_problem
+from .problems import respond, send_problem
 from .push import PushRoute
-from .racing import first_of
-from .reading import StrictRequest, bounded, read_body, replayed
+from .reading import bounded, strict_request
 from .schema import openapi_config
 
 __all__ = ["WebApp", "build_app"]
@@ -59,12 +58,13 @@ class WebApp:
         self._stopping = asyncio.Event()
         self._answering: set[asyncio.Task[Any]] = set()
         self._door = Door(harness.settings.server)
+        self._own_agent = OwnAgentDoor(self._limits, self._stopping)
         self._push = PushRoute(harness, self._limits)
         api = Api(harness, stopping=self._stopping, keep_alive=keep_alive)
         self._litestar = Litestar(
             [*api.routes(), *self._push.routes(), *Probes(harness).routes()],
             exception_handlers={Exception: respond},
-            request_class=StrictRequest,
+            request_class=strict_request(self._limits.value_limit),
             request_max_body_size=None,  # `bounded` counts, for all routes alike
             logging_config=None,  # locum logs by itself, and configures nobody's loggers
             openapi_config=openapi_config(),
@@ -75,6 +75,11 @@ class WebApp:
     def push_refusals(self) -> Mapping[str, int]:
         """How many pushes were refused so far, by reason (D5)."""
         return self._push.refused
+
+    @property
+    def self_waiting(self) -> int:
+        """How many requests to `self` wait for their turn now (J4)."""
+        return self._own_agent.waiting
 
     def stop(self) -> None:
         """End every stream now; what comes after is answered with 503. The server calls this.
@@ -123,32 +128,20 @@ class WebApp:
             await send_problem(send, error)
             return
         limits = self._limits
-        limit = limits.push_body_limit if path.startswith("/a2a/push/") else limits.body_limit
-        limited = bounded(receive, scope["headers"], limit, limits.body_timeout)
         routes = self._harness.self_routes if area == "a2a" else None
+        limit = limits.body_limit if routes is None else limits.self_limit
+        if path.startswith("/a2a/push/"):
+            limit = limits.push_body_limit
+        limited = bounded(receive, scope["headers"], limit, limits.body_timeout)
         # Whoever answers sees the very path that the door has judged.
         if routes is None:
             await self._litestar({**scope, "path": path, "root_path": ""}, limited, send)
         else:
-            inner: HTTPScope = {**scope, "path": segment(path), "root_path": ""}
-            await self._answer_as_agent(routes, inner, limited, send)
-
-    async def _answer_as_agent(
-        self, routes: ASGIApp, scope: HTTPScope, receive: Receive, send: Send
-    ) -> None:
-        # The SDK would make an internal error of a body that is too large, so it is read before.
-        try:
-            body = await read_body(receive)
-        except LocumError as error:
-            await send_problem(send, error)
-            return
-        except ClientGoneError:
-            return
-        # A stream of `self` may last as long as its task does; it ends when the server stops.
-        answer = _Answer(send)
-        given = replayed(body, receive)
-        await first_of(_run(routes, scope, given, answer.send), self._stopping.wait())
-        await answer.end()
+            answer = _Answer(send)
+            judged: HTTPScope = {**scope, "path": path}
+            await self._own_agent.answer(routes, judged, limited, answer.send)
+            if self._stopping.is_set():
+                await answer.end()
 
     def _check_open(self) -> None:
         if self._stopping.is_set():
@@ -178,10 +171,6 @@ class WebApp:
 
 def _stopping_error() -> ServerError:
     return ServerError("locum is shutting down; try again in a moment.", code="server.stopping")
-
-
-async def _run(routes: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-    await routes(scope, receive, send)
 
 
 class _Answer:

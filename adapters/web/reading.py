@@ -1,4 +1,4 @@
-"""How a request's body is read: counted as it arrives, within a time, and strictly (J3)."""
+"""How a request's body is read: counted as it arrives, within a time, measured, strictly (J3)."""
 
 import asyncio
 from collections.abc import Iterable
@@ -9,10 +9,12 @@ from litestar.types import HTTPReceiveMessage, Receive
 
 from locum.core.errors import RequestError
 
+from ..json_measure import DEPTH_LIMIT, depth_of, is_crowded
+from ..values import refusal
 from .bodies import read_json
 from .problems import ClientGoneError
 
-__all__ = ["StrictRequest", "bounded", "read_body", "replayed"]
+__all__ = ["StrictRequest", "bounded", "check_json", "read_body", "replayed", "strict_request"]
 
 Headers = Iterable[tuple[bytes, bytes]]
 
@@ -97,13 +99,41 @@ def _too_large(limit: int) -> RequestError:
     )
 
 
+def check_json(body: bytes, values: int, depth: int = DEPTH_LIMIT) -> None:
+    """Measure JSON before anything reads it, whoever sent it: it may take minutes to read (J4).
+
+    Raises RequestError, `request.too_large` for more than `values` values, `request.invalid` for
+    what is nested deeper than `depth`.
+    """
+    if is_crowded(body, values):
+        raise RequestError(
+            f"The body holds more than {values} JSON values; send fewer, or files by URL.",
+            code="request.too_large",
+            detail={"limit": values},
+        )
+    if depth_of(body) > depth:
+        raise refusal("", found="JSON that is nested too deeply", accepted=f"{depth} levels")
+    if b"\0" in body:
+        # In UTF-16 it would have been measured wrongly, and some readers take that.
+        raise refusal("", found="a NUL byte", accepted="JSON in UTF-8")
+
+
 class StrictRequest(Request[Any, Any, Any]):
     """A request whose JSON is read strictly into what its handler asks for (`bodies.read_json`).
 
     Litestar's own way converts (a text to a number) and forgets at which field it stumbled.
     """
 
+    value_limit: int
+
     async def json(self) -> Any:
         """The body as the handler's `data`. Raises RequestError naming the field."""
         wanted = self.route_handler.parsed_fn_signature.parameters["data"].annotation
-        return read_json(await self.body(), wanted)
+        body = await self.body()
+        check_json(body, self.value_limit)
+        return read_json(body, wanted)
+
+
+def strict_request(value_limit: int) -> type[StrictRequest]:
+    """The request class for `Litestar(request_class=…)`; a body has `value_limit` values at most."""
+    return type("LimitedRequest", (StrictRequest,), {"value_limit": value_limit})

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from locum.adapters.a2a.wire.json_text import is_crowded
+from locum.adapters.json_measure import is_crowded
 from tests.agents.frames import EOF, ERR, EV, A, Binding, S, T
 from tests.agents.raw import RawAgent
 from tests.agents.reply import Reply

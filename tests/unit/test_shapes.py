@@ -5,14 +5,9 @@ from typing import Any
 
 import pytest
 
-from locum.adapters.a2a.wire.json_text import (
-    DEPTH_LIMIT,
-    NotJsonError,
-    as_line,
-    depth_of,
-    read_json,
-)
+from locum.adapters.a2a.wire.json_text import NotJsonError, as_line, read_json
 from locum.adapters.a2a.wire.shapes import EXACT_KEY, look
+from locum.adapters.json_measure import DEPTH_LIMIT, depth_of
 
 from .mending import ASSISTANT, STATUS, nested
 

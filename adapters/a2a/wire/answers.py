@@ -46,7 +46,10 @@ def error_in(value: Any, *, failed: bool, rpc: bool) -> Json | None:
         return None
     if isinstance(value.get("message"), str) and ("code" in value or "details" in value):
         return _error(value, rpc=rpc)
-    words = value.get("detail") or value.get("title") or value.get("message") or ""
+    said = [value.get(name) for name in ("detail", "title", "message")]
+    # A sentence, wherever it is: some, locum among them, have an object for programs as `detail`.
+    words = next((one for one in said if one and isinstance(one, str)), None)
+    words = words or next(filter(None, said), "")
     code = _problem_reason(value.get("type"))
     return {"code": code, "message": str(words), "data": None if code is None else value}
 

@@ -9,10 +9,11 @@ from typing import Any, Final, Never
 
 import httpx
 
+from ...json_measure import is_crowded
 from .answers import NoResultError, enveloped, error_in, result_in
 from .asked import Asked, malformed
 from .faults import TooLargeError
-from .json_text import NotJsonError, as_line, dumped, is_crowded, read_json, reencoded
+from .json_text import NotJsonError, as_line, dumped, read_json, reencoded
 from .notes import CallNotes, WireLimits
 from .repair import Json, mend_frame
 from .shapes import TERMINAL_STATES, look

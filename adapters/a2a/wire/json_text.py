@@ -3,71 +3,31 @@
 import json
 import math
 import re
-from itertools import accumulate
 from typing import Any, Final
 
 import msgspec
 
+from ...json_measure import DEPTH_LIMIT, STEP, depth_of
+
 __all__ = [
-    "DEPTH_LIMIT",
     "TOO_DEEP",
     "NotJsonError",
     "as_line",
-    "depth_of",
     "dumped",
-    "is_crowded",
     "read_json",
     "reencoded",
 ]
-
-DEPTH_LIMIT: Final = 50
-"""How deep JSON may be nested, its frame included.
-
-google.protobuf reads 100 levels of messages, and a level of data takes two of them. With 50 the
-deepest place that A2A has for data (a status message's part) still fits.
-"""
 
 TOO_DEEP: Final = "\x00nested too deep\x00"
 """Stands for what was cut because it was nested deeper than `DEPTH_LIMIT`."""
 
 _BOM: Final = b"\xef\xbb\xbf"
-_STRUCTURE: Final = rb'{}[]"'
-_NOT_STRUCTURE: Final = bytes(set(range(256)) - set(_STRUCTURE))
-_STRING: Final = re.compile(rb'"[^"]*"?')
-_STEP: Final = {ord("{"): 1, ord("["): 1, ord("}"): -1, ord("]"): -1, ord('"'): 0}
 _TOKEN: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
 _INT_DIGITS: Final = 300
 
 
 class NotJsonError(ValueError):
     """The text is no JSON, however leniently read."""
-
-
-def depth_of(raw: bytes) -> int:
-    """How deep the JSON is nested at most. Linear, and fast enough to ask it of every event."""
-    if raw.count(b"{") + raw.count(b"[") <= DEPTH_LIMIT:
-        # An upper bound will do: nobody asks for more than whether it is over the limit.
-        return DEPTH_LIMIT
-    bare = raw.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _NOT_STRUCTURE)
-    bare = _STRING.sub(b"", bare)
-    return max(accumulate(map(_STEP.__getitem__, bare)), default=0)
-
-
-def is_crowded(raw: bytes, limit: int) -> bool:
-    """True when the JSON holds more than `limit` values, as near as signs can tell.
-
-    It takes milliseconds whatever the bytes are, since reading so many values takes minutes.
-    """
-    if _signs(raw) <= limit:
-        return False  # an upper bound: signs inside of texts were counted too
-    bare = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
-    if bare.count(b'"') > 4 * limit:
-        return True  # every other text may be a name, each two quotes
-    return _signs(b"".join(bare.split(b'"')[::2])) > limit
-
-
-def _signs(raw: bytes) -> int:
-    return raw.count(b",") + raw.count(b"{") + raw.count(b"[")
 
 
 def read_json(raw: bytes) -> tuple[Any, list[str]]:
@@ -146,7 +106,7 @@ def _cut(raw: bytes) -> bytes:
     kept: list[bytes] = []
     depth = start = 0
     for token in _TOKEN.finditer(raw):
-        step = _STEP[raw[token.start()]]
+        step = STEP[raw[token.start()]]
         if step > 0:
             depth += 1
             if depth == DEPTH_LIMIT + 1:

@@ -12,7 +12,7 @@ import msgspec
 from google.protobuf.timestamp_pb2 import Timestamp
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from .json_text import DEPTH_LIMIT, depth_of
+from ...json_measure import DEPTH_LIMIT, depth_of
 
 __all__ = ["EXACT_KEY", "TERMINAL_STATES", "Frame", "is_base64", "is_time", "look"]
 

@@ -10,13 +10,14 @@ from typing import Any, Final
 
 import httpx
 
+from ...json_measure import is_crowded
 from .answers import NOTHING, NoResultError, enveloped, error_in, mend_answer, result_in
 from .asked import Asked, RecentCredentials, error_body, malformed, rest_url
 from .bodies import EventStream, declared_kind, read_answer, read_body
 from .budget import Budget, Place
 from .faults import RedirectRefusedError, TooLargeError, error_for
 from .framer import Framer
-from .json_text import NotJsonError, dumped, is_crowded, read_json
+from .json_text import NotJsonError, dumped, read_json
 from .notes import CALL, CallNotes, WireLimits
 from .pool import Pool
 from .shapes import look
