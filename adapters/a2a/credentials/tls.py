@@ -1,7 +1,6 @@
 """TLS contexts for agents and token endpoints: whom we trust, and with which certificate we come."""
 
 import ssl
-from functools import cache
 
 import httpx
 
@@ -9,7 +8,7 @@ from locum.core.errors import UnsupportedExtensionError
 
 from ...settings.agents import AgentSettings, MtlsAuth
 
-__all__ = ["tls_context", "tls_context_for", "usual_tls"]
+__all__ = ["tls_context", "tls_context_for"]
 
 
 def tls_context_for(agent: AgentSettings) -> ssl.SSLContext | None:
@@ -47,12 +46,6 @@ def tls_context(
         except (OSError, ValueError) as error:
             raise _unusable("cert_file or key_file", f"{cert_file}, {key_file}", error) from error
     return context
-
-
-@cache
-def usual_tls() -> ssl.SSLContext:
-    """The context with the usual authorities; made once, since reading them takes a while."""
-    return httpx.create_ssl_context()
 
 
 def _unusable(key: str, files: str, error: Exception) -> UnsupportedExtensionError:

@@ -20,7 +20,9 @@ from locum.core.errors import Kind, RemoteCallError
 
 from ...origins import BadUrlError, Origin, OriginPattern
 from ...secret import Secret
-from .tls import usual_tls
+from ..wire.faults import TooLargeError
+from ..wire.notes import CALL
+from ..wire.pool import open_pool
 
 __all__ = ["TokenClient", "TokenSource"]
 
@@ -81,11 +83,14 @@ class TokenClient:
         secret: Secret | None = None,
     ) -> tuple[int, dict[str, Any]]:
         self._check(url)
+        # It may be on behalf of a call, whose notes are about the agent and not about this.
+        call = CALL.set(None)
         try:
             async with (
                 asyncio.timeout(self.timeout),
+                # Of the agents' pool, which lets nobody log a head: it may quote the secret (G8).
                 httpx.AsyncClient(
-                    verify=self.tls or usual_tls(), trust_env=False, timeout=self.timeout
+                    transport=open_pool(ssl_context=self.tls), trust_env=False, timeout=self.timeout
                 ) as http,
                 http.stream(
                     verb,
@@ -103,9 +108,13 @@ class TokenClient:
                 return response.status_code, _read(url, response, body, secret)
         except TimeoutError:
             raise _failed(url, f"did not answer within {self.timeout:g} s") from None
+        except TooLargeError:
+            raise _failed(url, "answered with too large a head", kind="refused") from None
         except httpx.HTTPError as error:
             # The text of transport errors names hosts and reasons, nothing of the request.
             raise _failed(url, f"cannot be reached ({type(error).__name__})") from error
+        finally:
+            CALL.reset(call)
 
     def _check(self, url: str) -> None:
         origin = Origin.of(url)
