@@ -32,7 +32,7 @@ from .own_agent import OwnAgentDoor
 from .paths import routed_path
 from .ports import HarnessPort
 from .probes import Probes
-from .problems import respond, send_problem
+from .problems import refuse_websocket, respond, send_problem
 from .push import PushRoute
 from .reading import bounded, strict_request
 from .schema import openapi_config
@@ -100,7 +100,7 @@ class WebApp:
         elif scope["type"] == "http":
             await self._answer_in_time(scope, receive, send)
         else:
-            await send({"type": "websocket.close", "code": 1000, "reason": ""})
+            await refuse_websocket(scope, send)
 
     async def _answer_in_time(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
         task = asyncio.current_task()

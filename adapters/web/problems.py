@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from litestar import Request, Response
 from litestar.exceptions import HTTPException
-from litestar.types import Send
+from litestar.types import Scope, Send
 
 from locum.core.errors import LocumError, RequestError
 
@@ -22,6 +22,7 @@ __all__ = [
     "MEDIA_TYPE",
     "ClientGoneError",
     "problem_for",
+    "refuse_websocket",
     "respond",
     "send_problem",
 ]
@@ -113,6 +114,21 @@ def respond(request: Request[Any, Any, Any], error: Exception) -> Response[bytes
 
 async def send_problem(send: Send, error: Exception) -> None:
     """Answer with a problem document where no framework is in between."""
+    await _send_as("http.response", send, error)
+
+
+async def refuse_websocket(scope: Scope, send: Send) -> None:
+    """Turn a WebSocket away, with a problem document where the server can send one."""
+    if "websocket.http.response" not in (scope.get("extensions") or {}):
+        await send({"type": "websocket.close", "code": 1000, "reason": ""})
+        return
+    error = RequestError(
+        "locum speaks no WebSocket. Send plain HTTP; feeds are server-sent events (`/schema`)."
+    )
+    await _send_as("websocket.http.response", send, error)
+
+
+async def _send_as(kind: str, send: Any, error: Exception) -> None:
     problem, headers = problem_for(error)
     body = msgspec.json.encode(problem)
     raw = [
@@ -120,7 +136,5 @@ async def send_problem(send: Send, error: Exception) -> None:
         (b"content-length", str(len(body)).encode()),
         *((name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()),
     ]
-    await send(
-        {"type": "http.response.start", "status": HTTPStatus(problem.status), "headers": raw}
-    )
-    await send({"type": "http.response.body", "body": body, "more_body": False})
+    await send({"type": f"{kind}.start", "status": HTTPStatus(problem.status), "headers": raw})
+    await send({"type": f"{kind}.body", "body": body, "more_body": False})

@@ -8,6 +8,7 @@ is not for everybody puts its own authentication in front.
 import asyncio
 import ipaddress
 import logging
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Self
@@ -23,14 +24,16 @@ from a2a.server.routes import (
 from a2a.server.tasks import BasePushNotificationSender, InMemoryPushNotificationConfigStore
 from a2a.types.a2a_pb2 import AgentCard
 from starlette.applications import Starlette
-from starlette.routing import Mount
+from starlette.routing import BaseRoute, Mount, Router
 
 from ...origins import BadUrlError, Origin, literal_address
 from ...settings.agents import CardSettings
 from ..addresses import Reach, reach_of, resolve, widest
 from ..wire.pool import open_pool
 from .card import JSONRPC_PATH, REST_PATH, own_card
+from .discreet import DiscreetExecutor
 from .recent_tasks import RecentTasks
+from .unrouted import unrouted
 
 __all__ = ["SelfAgent"]
 
@@ -73,7 +76,7 @@ class SelfAgent:
             )
             configs = InMemoryPushNotificationConfigStore()
             handler = DefaultRequestHandlerV2(
-                self._executor,
+                DiscreetExecutor(self._executor),
                 RecentTasks(TASKS_KEPT, configs),
                 self.card,
                 push_config_store=configs,
@@ -86,8 +89,9 @@ class SelfAgent:
                 routes=[
                     *create_agent_card_routes(self.card, cache_control=_CARD_AGE),
                     *create_jsonrpc_routes(handler, JSONRPC_PATH),
-                    Mount(REST_PATH, routes=create_rest_routes(handler)),
-                ]
+                    Mount(REST_PATH, app=_exactly(create_rest_routes(handler))),
+                ],
+                exception_handlers={404: unrouted, 405: unrouted},
             )
             self._stack = stack.pop_all()
         return self
@@ -99,6 +103,11 @@ class SelfAgent:
         trace: TracebackType | None,
     ) -> None:
         await self._stack.aclose()
+
+
+def _exactly(routes: Sequence[BaseRoute]) -> Router:
+    """A router that leads nobody from a path that is not there to one with a slash behind it."""
+    return Router(routes, redirect_slashes=False)
 
 
 class _PushGuard:
