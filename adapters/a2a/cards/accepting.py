@@ -9,7 +9,9 @@ import json
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from ipaddress import IPv4Address
 
+import httpx
 from a2a.types.a2a_pb2 import AgentCard, AgentInterface
 from google.protobuf.json_format import MessageToDict
 from packaging.specifiers import SpecifierSet
@@ -17,7 +19,7 @@ from packaging.version import Version
 
 from locum.core.errors import CardError, UnsupportedExtensionError
 
-from ...origins import BadUrlError, Origin, literal_address
+from ...origins import BadUrlError, IpAddress, Origin, literal_address
 from ...settings.agents import AgentSettings
 from ..addresses import Reach, Resolve, reach_of, widest
 from ..credentials.placing import Credentials
@@ -199,6 +201,8 @@ async def _check_url(
     from_public = card_reach is Reach.PUBLIC
     if from_public and literal is not None and reach_of(literal) is not Reach.PUBLIC:
         raise _private(shown, reach_of(literal))
+    if _is_respelled(url, literal):
+        raise _bad_url(shown, f"its host is another spelling of {literal}, which nobody dials")
     own = {Origin.of(each) for each in (card_url, agent.url) if each}
     if origin not in own and not any(host.matches(origin) for host in agent.allowed_hosts):
         raise CardError(
@@ -212,6 +216,11 @@ async def _check_url(
         reach = widest(await resolve(origin.host, origin.port))
         if reach is not Reach.PUBLIC:
             raise _private(shown, reach)
+
+
+def _is_respelled(url: str, literal: IpAddress | None) -> bool:
+    # Resolvers read 2130706433 and 0x7f.1 as addresses; the pool refuses to.
+    return isinstance(literal, IPv4Address) and httpx.URL(url).host != str(literal)
 
 
 def _shown(url: str) -> str:

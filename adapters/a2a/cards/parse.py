@@ -15,7 +15,9 @@ __all__ = ["parse_card"]
 
 _INTERFACES = ("supportedInterfaces", "supported_interfaces", "url")
 """Any of these says where the agent is; `url` is A2A 0.3's, which gets a refusal of its own."""
-_REQUIREMENTS = ("securityRequirements", "security_requirements")
+_OLD = "security"
+"""A2A 0.3's name for the requirements, whose form the SDK's reader knows."""
+_REQUIREMENTS = ("securityRequirements", "security_requirements", _OLD)
 """Protobuf's JSON has two names for a field."""
 
 
@@ -54,19 +56,26 @@ def parse_card(body: bytes | str) -> AgentCard:
 def _in_form(data: dict[str, Any]) -> dict[str, Any]:
     """Requirements written as OpenAPI does, `{"scheme": ["scope"]}`, in A2A 1.0's form.
 
-    Unknown fields are ignored, so that such a requirement would be read as none at all.
+    Unknown fields are ignored, so that such a requirement would be read as none at all. Raises
+    CardError for one that has no form.
     """
     formed: dict[str, Any] = {}
     for name in _REQUIREMENTS:
         requirements = data.get(name)
-        if isinstance(requirements, list):
-            formed[name] = [
-                {"schemes": {scheme: {"list": scopes} for scheme, scopes in requirement.items()}}
-                if isinstance(requirement, dict) and requirement and "schemes" not in requirement
-                else requirement
-                for requirement in requirements
-            ]
+        if not isinstance(requirements, list):
+            continue
+        if not all(isinstance(requirement, dict) for requirement in requirements):
+            # The reader takes a text for an object without any field that it knows.
+            raise _invalid(f"a requirement in {name} is no object")
+        if name != _OLD:
+            formed[name] = [_formed(requirement) for requirement in requirements]
     return formed
+
+
+def _formed(requirement: dict[str, Any]) -> dict[str, Any]:
+    if not requirement or "schemes" in requirement:
+        return requirement
+    return {"schemes": {scheme: {"list": scopes} for scheme, scopes in requirement.items()}}
 
 
 def _invalid(why: str) -> CardError:

@@ -59,12 +59,24 @@ def _untrusted(why: str, trusted_keys: str) -> CardError:
 def _keys(trusted_keys: str) -> list[dict[str, Any]]:
     try:
         loaded = json.loads(Path(trusted_keys).read_bytes())
-        keys = [key for key in loaded["keys"] if key.get("kty") in _ALGORITHMS]
+        keys = [key for key in loaded["keys"] if _verifies(key)]
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise _untrusted("the trusted keys cannot be read as a JWKS", trusted_keys) from error
     if not keys:
-        raise _untrusted("there is no public key among the trusted keys", trusted_keys)
+        raise _untrusted(
+            "there is no public key for signatures among the trusted keys", trusted_keys
+        )
     return keys
+
+
+def _verifies(key: dict[str, Any]) -> bool:
+    """True for a public key that is not set aside for something else (RFC 7517, 4.2 and 4.3)."""
+    use, operations = key.get("use"), key.get("key_ops")
+    return (
+        key.get("kty") in _ALGORITHMS
+        and use in (None, "sig")
+        and (operations is None or (isinstance(operations, list) and "verify" in operations))
+    )
 
 
 def _candidates(
