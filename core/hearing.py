@@ -13,7 +13,16 @@ from msgspec import UNSET
 
 from .artifacts import gained_parts
 from .lifecycle import A2AState
-from .report import Artifact, Part, RemoteReport, Source, artifacts_text, parts_text, parts_words
+from .report import (
+    Artifact,
+    Part,
+    RemoteReport,
+    Source,
+    artifacts_text,
+    parts_text,
+    parts_words,
+    says,
+)
 from .subtask import SubTask
 
 __all__ = [
@@ -81,16 +90,24 @@ def question_of(
 ) -> tuple[str, tuple[Part, ...]]:
     """What a parked agent asks: its words, and the parts that they come from (D16).
 
-    With `or_last_said`, an agent that keeps no status message asks what it said last, if nothing
-    else tells. That is good enough to show, not to tell one question from another.
+    A message that says nothing is none; one without words, a file, is told beside the words that
+    its artifacts gained. With `or_last_said`, an agent that keeps no status message asks what it
+    said last, if nothing else tells. That is good enough to show, not to tell one question from
+    another.
     """
     parts = report.parts
-    if not parts and not report.text:
-        parts = gained_parts(sub_task.seen, artifacts)
-        if or_last_said and not parts:
-            parts = report.last_said
     words = parts_words(parts) or report.text
-    return _cut(words, QUESTION_LIMIT), parts
+    if words.strip():
+        return _cut(words, QUESTION_LIMIT), parts
+    gained = gained_parts(sub_task.seen, artifacts)
+    if says(parts):
+        # What it carries besides words tells one question from another: that stays its own.
+        said = tuple(part for part in gained if part.text is not UNSET)
+        return _cut(parts_words(gained), QUESTION_LIMIT), (*parts, *said)
+    parts = gained if says(gained) else ()
+    if or_last_said and not parts and says(report.last_said):
+        parts = report.last_said
+    return _cut(parts_words(parts), QUESTION_LIMIT), parts
 
 
 def status_text(report: RemoteReport) -> str:

@@ -22,6 +22,7 @@ __all__ = [
     "artifacts_text",
     "parts_text",
     "parts_words",
+    "says",
 ]
 
 Source = Literal["stream", "get", "send", "cancel"]
@@ -119,6 +120,13 @@ class RemoteReport(Struct, frozen=True, kw_only=True):
     asked_at: int | None = None
     """The version of the sub-task when GetTask was called; None for what was not asked for."""
     anomalies: tuple[str, ...] = ()
+
+
+def says(parts: Iterable[Part]) -> bool:
+    """True when there is anything in the parts: data, a file, a URL, or words that are no blanks."""
+    return any(
+        part.text.strip() if isinstance(part.text, str) else not part.is_empty for part in parts
+    )
 
 
 def parts_text(parts: Iterable[Part]) -> str:

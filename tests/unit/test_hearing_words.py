@@ -55,7 +55,6 @@ def test_what_a_parked_agent_asks() -> None:
     for said, words in (
         ((text("Which "), call, text("hall?")), "Which hall?"),
         ((call, data(None)), '{"name":"count","args":[1]}\nnull'),
-        ((Part(url="https://login.example"),), ""),
     ):
         assert question_of(sub_task, status("INPUT_REQUIRED", *said), found) == (words, said)
     assert question_of(sub_task, status("INPUT_REQUIRED"), found) == (
@@ -64,6 +63,8 @@ def test_what_a_parked_agent_asks() -> None:
     )
     assert question_of(sub_task, status("INPUT_REQUIRED", text="bare"), found) == ("bare", ())
     assert question_of(sub_task, status("INPUT_REQUIRED"), ()) == ("", ())
+    link = Part(url="https://login.example")
+    assert question_of(sub_task, status("AUTH_REQUIRED", link), ()) == ("", (link,))
 
 
 def test_a_huge_question_is_cut() -> None:
