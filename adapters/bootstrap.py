@@ -20,7 +20,7 @@ from locum.core.errors import SubTasksUnresolvedError
 from locum.core.events import Event
 from locum.core.lifecycle import A2AState
 from locum.core.report import Part
-from locum.projections import Notification, SubTaskRow, row_of
+from locum.projections import Notification, SubTaskRow
 from locum.projections.moments import Moment
 
 from .a2a.own.opening import open_self
@@ -199,7 +199,7 @@ class Harness(Unopened):
             now=self._clock(),
         )
         recorded = await self._journal.handle(command, then=self._handed_out)
-        return await self._row_as(recorded)
+        return await self._lookout.row_as(recorded)
 
     async def reply(
         self,
@@ -227,7 +227,7 @@ class Harness(Unopened):
         )
         with self._supervisor.replying(command) as reply:
             recorded = await self._journal.handle(reply, then=self._replied)
-        return await self._row_as(recorded)
+        return await self._lookout.row_as(recorded)
 
     async def cancel(
         self,
@@ -392,8 +392,3 @@ class Harness(Unopened):
 
     def _replied(self, recorded: Recorded) -> None:
         self._supervisor.adopt(recorded.sub_task)
-
-    async def _row_as(self, recorded: Recorded) -> SubTaskRow:
-        """The row as it was recorded, which readers find by now; the agent may be further."""
-        await self._journal.views.wait(recorded.position)
-        return row_of(recorded.sub_task)

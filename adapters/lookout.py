@@ -5,14 +5,15 @@ It reads the views and is told what was recorded; it changes nothing.
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 
-from locum.core.errors import ServerError, SubTaskNotFoundError
+from locum.core.errors import ServerError, StoreError, SubTaskNotFoundError
 from locum.core.events import Created, Event, Resolved
-from locum.projections import Notification, SubTaskRow
+from locum.projections import Notification, SubTaskRow, row_of
 
 from .signals import Signals
 from .store.journal import Journal
+from .store.writer import Recorded
 
 __all__ = ["Lookout"]
 
@@ -58,6 +59,14 @@ class Lookout:
         if row is None:
             raise SubTaskNotFoundError(sub_task_id)
         return row
+
+    async def row_as(self, recorded: Recorded) -> SubTaskRow:
+        """The row as it was recorded, which readers find by now; the agent may be further."""
+        # What was recorded is done, and told as done, also while the views cannot be brought up to
+        # it (I4); the journal logs why, and tries again.
+        with suppress(StoreError):
+            await self._journal.views.wait(recorded.position)
+        return row_of(recorded.sub_task)
 
     async def row_when(self, sub_task_id: str, is_so: Callable[[SubTaskRow], bool]) -> SubTaskRow:
         """The row as soon as it is so. Raises ServerError `server.stopping` when locum stops."""

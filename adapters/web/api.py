@@ -11,7 +11,7 @@ from litestar import MediaType, get, post
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, HeaderParameter, JSONBody, QueryParameter
 
-from locum.core.errors import ServerError
+from locum.core.errors import ServerError, StoreError
 from locum.core.lifecycle import A2AState
 from locum.projections import note_to_json, row_to_json
 from locum.projections.moments import moment_to_json
@@ -125,9 +125,9 @@ class Api:
         if wait != "created":
             until = self._harness.linked if wait == "linked" else self._harness.settled
             # It is recorded, so the answer is its row, however the waiting went.
-            with suppress(TimeoutError, ServerError):
+            with suppress(TimeoutError, ServerError, StoreError):
                 await until(row.id, timeout=wait_timeout)
-            with suppress(ServerError):
+            with suppress(ServerError, StoreError):
                 row = await self._harness.sub_task(row.id)
         return row_to_json(row)
 
