@@ -134,9 +134,18 @@ def test_who_cannot_be_reached() -> None:
     )
     assert unreached(OSError("Multiple exceptions")) == f"{start}no connection."
     certificate = ssl.SSLCertVerificationError(1, "[SSL: BAD] it is long")
-    assert unreached(certificate) == f"{start}no TLS connection."
-    certificate.verify_message = "self-signed certificate"
-    assert unreached(certificate) == f"{start}self-signed certificate."
+    assert unreached(certificate) == (
+        f"{start}no TLS (the handshake failed): see whether that port speaks it."
+    )
+    certificate.verify_message, certificate.verify_code = "certificate has expired", 10
+    assert unreached(certificate) == (
+        f"{start}its certificate is not trusted (certificate has expired)."
+    )
+    certificate.verify_message, certificate.verify_code = "self-signed certificate", 18
+    assert unreached(certificate) == (
+        f"{start}its certificate is not trusted (self-signed certificate): set ca_file to who"
+        " signed it."
+    )
 
 
 def test_a_secret_in_an_agents_words_is_masked() -> None:

@@ -14,7 +14,7 @@ from locum.core.errors import CardError, RemoteCallError
 
 from ...origins import Origin
 from ...settings.agents import AgentSettings
-from ..wire.faults import error_for
+from ..wire.faults import NoTlsError, error_for
 from ..wire.notes import CALL, CallNotes
 from ..wire.words import one_line
 from .cache import Freshness, freshness_of
@@ -29,6 +29,7 @@ _CODES = {
     "remote.address": "card.private_address",
 }
 """What the wire refuses, as codes of a card; anything else is `card.unreachable`."""
+_WHERE = "See that the agent runs there, or mend its URL."
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ async def _get(
         words = said.message.removeprefix(f"Agent {agent_id!r}, AgentCard: ")
         if said.code == "remote.unreachable":
             why = words.removeprefix("it cannot be reached: ")
-            words = f"{why}. See that the agent runs there, or mend its URL."
+            words = f"{why}." if isinstance(error, NoTlsError) else f"{why}. {_WHERE}"
         raise CardError(
             f"The card at {url} cannot be had: {words}",
             code=_CODES.get(said.code, "card.unreachable"),

@@ -23,6 +23,7 @@ from .words import one_line
 __all__ = [
     "AddressRefusedError",
     "MalformedError",
+    "NoTlsError",
     "RedirectRefusedError",
     "TooLargeError",
     "WireError",
@@ -56,6 +57,13 @@ class MalformedError(WireError):
 
 class AddressRefusedError(httpx.ConnectError):
     """The guard of the pool refuses the agent's address (A4); nothing was sent."""
+
+
+class NoTlsError(httpx.ConnectError):
+    """The agent and we do not trust each other, or it speaks no TLS; nothing was sent.
+
+    The message says what to do.
+    """
 
 
 _WORDS_LIMIT: Final = 1000

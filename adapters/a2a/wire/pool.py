@@ -24,7 +24,7 @@ from aiohttp.http_exceptions import LineTooLong
 from multidict import CIMultiDict
 from yarl import URL
 
-from .faults import AddressRefusedError, TooLargeError
+from .faults import AddressRefusedError, NoTlsError, TooLargeError
 from .notes import CALL, WireLimits
 
 __all__ = ["Guard", "Pool", "open_pool"]
@@ -304,13 +304,17 @@ def _raise_for(fault: Exception, limits: WireLimits) -> NoReturn:
         _raise_for_head(fault, limits)
     if isinstance(fault, aiohttp.ClientPayloadError):
         raise httpx.ReadError("the answer was cut off") from None
-    raise httpx.ReadError(f"the connection broke: {type(fault).__name__}") from None
+    why = _tls_words(fault) or type(fault).__name__
+    raise httpx.ReadError(f"the connection broke: {why}") from None
 
 
 def _raise_if_unreached(fault: Exception) -> None:
     if isinstance(fault, aiohttp.ConnectionTimeoutError):
         raise httpx.ConnectTimeout("no connection in time") from None
     if isinstance(fault, aiohttp.ClientConnectorError):
+        why = _tls_words(fault)
+        if why:
+            raise NoTlsError(f"{fault.host}:{fault.port}, {why}") from None
         raise httpx.ConnectError(_unreached(fault)) from None
     if isinstance(fault, _UNUSABLE):
         raise httpx.UnsupportedProtocol("this is no URL that can be dialled") from None
@@ -320,15 +324,37 @@ def _unreached(fault: aiohttp.ClientConnectorError) -> str:
     """Where nobody answered and why: `host:port, connection refused`. Once, not as aiohttp does."""
     trouble = fault.os_error
     number = trouble.errno or 0
-    if isinstance(trouble, ssl.SSLError):
-        # Which of the two it has depends on how far the handshake came.
-        found = (getattr(trouble, name, "") for name in ("verify_message", "reason"))
-        why = next(filter(None, found), "no TLS connection")
-    elif isinstance(trouble, socket.gaierror) or number not in errno.errorcode:
-        why = trouble.strerror or "no connection"
+    if isinstance(trouble, socket.gaierror) or number not in errno.errorcode:
+        # A server that hangs up amid a handshake leaves an error without a number.
+        hung_up = isinstance(trouble, ConnectionResetError)
+        why = trouble.strerror or ("it hung up" if hung_up else "no connection")
     else:
         why = os.strerror(number)
     return f"{fault.host}:{fault.port}, {why[:1].lower()}{why[1:]}"
+
+
+# X509_V_ERR_…: self-signed, alone or in the chain, and an issuer that is not there.
+_UNKNOWN_SIGNERS: Final = frozenset({18, 19, 20, 21})
+
+
+def _tls_words(fault: BaseException) -> str:
+    """Why there is no TLS with the agent, or an empty text when it is not for that."""
+    link: BaseException | None = fault
+    # Some of aiohttp's own are SSLErrors, too, but without what is looked for.
+    while isinstance(link, aiohttp.ClientError):
+        link = getattr(link, "os_error", None) or link.__cause__
+    if not isinstance(link, ssl.SSLError):
+        return ""
+    # Which of these it has depends on how far the handshake came.
+    verified = getattr(link, "verify_message", "")
+    if verified:
+        unknown = getattr(link, "verify_code", 0) in _UNKNOWN_SIGNERS
+        what_to_do = ": set ca_file to who signed it" if unknown else ""
+        return f"its certificate is not trusted ({verified}){what_to_do}"
+    said = (getattr(link, "reason", None) or "the handshake failed").replace("_", " ").lower()
+    if " alert " in said:
+        return f"it refuses our TLS ({said}): set auth of type mtls to a certificate that it takes"
+    return f"no TLS ({said}): see whether that port speaks it"
 
 
 def _raise_for_head(fault: aiohttp.ClientResponseError, limits: WireLimits) -> NoReturn:
