@@ -10,7 +10,8 @@ from typing import Any, Protocol
 from locum.core.errors import LocumError, SubTaskNotFoundError
 from locum.core.lifecycle import A2AState
 from locum.projections import SubTaskRow
-from locum.projections.notifications import brought_before, cut, part_lines
+from locum.projections.brought import brought_before, parts_of, told_apart
+from locum.projections.notifications import cut, part_lines
 from locum.projections.untrusted import one_line, untrusted_block
 
 from .tool import Tool
@@ -214,11 +215,11 @@ def _state_words(row: SubTaskRow) -> str:
 
 def _said(row: SubTaskRow, limit: int | None) -> tuple[str, str]:
     """The agent's words, and what it had brought before an end that is no success."""
-    others = "\n".join(part_lines((part for one in row.artifacts for part in one.parts), row.said))
-    if not row.state.is_terminal or row.state is A2AState.COMPLETED:
-        return _cut((row.said, row.status_text, others), limit), ""
-    brought = brought_before(row.state, row.artifacts, row.said)
-    return _cut((row.said, row.status_text), limit), _cut((brought, others), limit)
+    said, before = told_apart(row.state, row.artifacts, row.said)
+    others = "\n".join(part_lines(parts_of(said), row.said))
+    words = _cut((row.said, row.status_text, others), limit)
+    brought = "\n".join(part_lines(parts_of(before), row.said))
+    return words, _cut((brought_before(before, row.said), brought), limit)
 
 
 def _cut(texts: Sequence[str], limit: int | None) -> str:

@@ -13,7 +13,7 @@ from .errors import IllegalTransitionError
 from .events import Resolved
 from .hearing import Outcome, outcome_of
 from .lifecycle import A2AState, Trigger, target_of
-from .report import Artifact, RemoteReport, parts_words
+from .report import Artifact, RemoteReport, parts_text
 from .subtask import SubTask
 
 __all__ = ["cancel", "expire", "fail", "resolve"]
@@ -49,7 +49,7 @@ def resolve(
         state, text = A2AState.FAILED, ""
         over = f"The agent completed the task, but its result is {_over(limit)} and was not kept."
     else:
-        text, over = _beginning(outcome.text), _cut_account(limit)
+        text, over = _beginning(outcome.text), _cut_account(outcome.text, limit)
     draft.add(
         Resolved,
         state=state,
@@ -94,7 +94,7 @@ def expire(draft: Draft, sub_task: SubTask, command: Expire) -> None:
         is_kept = _size_of(outcome) <= limit
         fields["text"] = outcome.text if is_kept else _beginning(outcome.text)
         fields["artifacts"] = outcome.artifacts if is_kept else ()
-        fields["account"] = account if is_kept else f"{account} {_cut_account(limit)}"
+        fields["account"] = account if is_kept else f"{account} {_cut_account(outcome.text, limit)}"
     draft.add(
         Resolved, state=A2AState.FAILED, code="deadline", confirmed=command.confirmed, **fields
     )
@@ -135,8 +135,8 @@ def _brought(
 
 
 def _closing_words(report: RemoteReport, told: str) -> str:
-    """What the agent's last message says where the result is something else (D12)."""
-    words = parts_words(report.parts) or report.text
+    """The text of the agent's last message where the result is something else (D12)."""
+    words = parts_text(report.parts) or report.text
     if words.strip() in ("", told.strip()):
         return ""
     return words if len(words) <= CLOSING_KEPT else words[: CLOSING_KEPT - 1] + "…"
@@ -150,8 +150,11 @@ def _over(limit: int) -> str:
     return f"over the limit of {limit} bytes (standin.result_limit)"
 
 
-def _cut_account(limit: int) -> str:
-    return f"What came with the end is {_over(limit)}; its beginning was kept."
+def _cut_account(reason: str, limit: int) -> str:
+    came = f"What came with the end is {_over(limit)}"
+    if not reason:
+        return f"{came} and was not kept."
+    return f"{came}; its {'beginning' if len(reason) > REASON_KEPT else 'reason alone'} was kept."
 
 
 def _size_of(outcome: Outcome) -> int:

@@ -19,6 +19,7 @@ from .report import (
     RemoteReport,
     Source,
     artifacts_text,
+    parts_said,
     parts_text,
     parts_words,
     says,
@@ -277,26 +278,42 @@ def outcome_of(
     """The result of a terminal report, nothing counted twice (D12, case Q6, case R3).
 
     The text of a success is its artifacts' text, else the message's, else `last_words`: what the
-    agent said last while it worked (case Q7). Of a failure it is the reason: the message's words,
-    else the artifacts'. What a message carries besides text is kept as an artifact where there is
-    none.
+    agent said last while it worked (case Q7). Of a failure it is the reason: what the message says,
+    else what the artifacts do. What a message carries besides text is kept as an artifact.
     """
     if report.kind == "message":
         answer = Artifact(artifact_id=report.message_id or "message", parts=report.parts)
         return Outcome(state=state, text=report.text, artifacts=(answer,))
-    is_bare = all(part.is_empty for artifact in artifacts for part in artifact.parts)
-    if is_bare and any(part.text is UNSET for part in report.parts):
-        said = Artifact(artifact_id=report.message_id or "status", parts=report.parts)
+    is_success = state is A2AState.COMPLETED
+    is_bare = not any(says(artifact.parts) for artifact in artifacts)
+    words = report.text if report.text.strip() else ""
+    carried = _carried(report.parts, artifacts)
+    if carried:
+        # A reason stays whole, so that it can be told from what had been brought (E7).
+        parts = report.parts if is_bare or not is_success else carried
+        said = Artifact(artifact_id=report.message_id or "status", parts=parts)
         artifacts, is_bare = (*artifacts, said), False
-    if state is not A2AState.COMPLETED:
-        words = parts_words(report.parts) or report.text
-        text = (
-            ""
-            if words.strip()
-            else "\n".join(
-                found for artifact in artifacts if (found := parts_words(artifact.parts))
-            )
+    if is_success:
+        text = artifacts_text(artifacts) or words or (last_words if is_bare else "")
+    elif says(report.parts):
+        text = parts_said(report.parts)
+    else:
+        text = words or "\n".join(
+            found for artifact in artifacts if (found := parts_said(artifact.parts)).strip()
         )
-        return Outcome(state=state, text=text or words, artifacts=artifacts)
-    text = artifacts_text(artifacts) or report.text or (last_words if is_bare else "")
     return Outcome(state=state, text=text, artifacts=artifacts)
+
+
+def _carried(parts: Iterable[Part], artifacts: Iterable[Artifact]) -> tuple[Part, ...]:
+    """What a message carries besides text, and no artifact has (D12)."""
+    carried = [part for part in parts if part.text is UNSET and not part.is_empty]
+    if not carried:
+        return ()
+    known = {_content(part) for artifact in artifacts for part in artifact.parts}
+    return tuple(part for part in carried if _content(part) not in known)
+
+
+def _content(part: Part) -> bytes:
+    """What tells a part that is no text from others: `true` is not 1."""
+    bare = Part(data=part.data, raw=part.raw, url=part.url)
+    return msgspec.json.encode(bare, order="sorted")

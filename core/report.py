@@ -20,6 +20,7 @@ __all__ = [
     "Seen",
     "Source",
     "artifacts_text",
+    "parts_said",
     "parts_text",
     "parts_words",
     "says",
@@ -147,7 +148,20 @@ def parts_words(parts: Sequence[Part]) -> str:
     return "\n".join(data) or text
 
 
+def parts_said(parts: Sequence[Part]) -> str:
+    """The words of the parts; with none, their URLs and the names of their files, a line each (E7)."""
+    words = parts_words(parts)
+    if words.strip():
+        return words
+    return "\n".join(
+        name for part in parts if (name := part.url or part.filename or part.media_type)
+    )
+
+
 def artifacts_text(artifacts: Iterable[Artifact]) -> str:
-    """The artifacts' text: parts joined as they are, artifacts by a line break (D12)."""
+    """The artifacts' text: parts joined as they are, artifacts by a line break (D12).
+
+    One of blanks alone has none.
+    """
     texts = (parts_text(artifact.parts) for artifact in artifacts)
-    return "\n".join(text for text in texts if text)
+    return "\n".join(text for text in texts if text.strip())

@@ -12,15 +12,15 @@ from msgspec import UNSET, Struct
 
 from locum.core.events import Event, Parked, Resolved
 from locum.core.lifecycle import A2AState
-from locum.core.report import Artifact, Part, artifacts_text
+from locum.core.report import Part
 
+from .brought import brought_before, parts_of, told_apart
 from .rows import SubTaskRow
 from .untrusted import one_line, untrusted_block
 
 __all__ = [
     "TEXT_LIMIT",
     "Notification",
-    "brought_before",
     "cut",
     "note_for",
     "note_to_json",
@@ -117,11 +117,10 @@ def note_for(
     if isinstance(event, Resolved):
         ended, kind = event, "ended"
         account = cut(event.account, limit)
-        others = _others([part for one in event.artifacts for part in one.parts], event.text, limit)
-        brought = cut(brought_before(event.state, event.artifacts, event.text), limit)
-        if event.code is not None or not event.confirmed:
-            # The agent did not tell of this end: what it had brought gives no reason for it.
-            brought, others = cut("\n".join(filter(None, (brought, others))), limit), ""
+        said, before = told_apart(event.state, event.artifacts, event.text)
+        others = _others(parts_of(said), event.text, limit)
+        found = (brought_before(before, event.text), _others(parts_of(before), event.text, limit))
+        brought = cut("\n".join(filter(None, found)), limit)
     elif isinstance(event, Parked) and (
         event.question == event.version or event.refusal is not None
     ):
@@ -159,36 +158,33 @@ def cut(text: str, limit: int = TEXT_LIMIT) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def brought_before(state: A2AState, artifacts: Iterable[Artifact], told: str) -> str:
-    """The artifacts' text where the end is no success, unless `told` has it: then it is the reason."""
-    if state is A2AState.COMPLETED:
-        return ""
-    words = artifacts_text(artifacts)
-    return "" if words.strip() in told else words
-
-
 def _others(parts: Sequence[Part], told: str, limit: int) -> str:
     others = [part for part in parts if part.text is UNSET]
     return cut("\n".join(part_lines(others, told)), limit) if others else ""
 
 
 def part_lines(parts: Iterable[Part], told: str) -> Iterator[str]:
-    """A line for each part that is no text; data that is a line of `told` already is left out."""
+    """A line for each part that is no text; what is a line of `told` already is left out."""
     lines: frozenset[str] | None = None
     for part in parts:
         named = ", ".join(one_line(name) for name in (part.filename, part.media_type) if name)
         if part.data is not UNSET:
-            compact = json.dumps(part.data, ensure_ascii=False, separators=(",", ":"))
-            if lines is None:
-                # Once, however many parts there are: a result may have millions of lines (J4).
-                lines = frozenset(told.split("\n"))
-            if compact not in lines:
-                yield f"data: {compact}"
-        elif isinstance(part.url, str):
-            yield f"file at {one_line(part.url)}" + (f" ({named})" if named else "")
+            found = json.dumps(part.data, ensure_ascii=False, separators=(",", ":"))
+            line = f"data: {found}"
+        elif part.url:
+            found = part.url
+            line = f"file at {one_line(found)}" + (f" ({named})" if named else "")
         elif isinstance(part.raw, str):
             size = len(part.raw) * 3 // 4 - part.raw[-2:].count("=")
             yield f"file: {named or 'without a name'}, {size} bytes"
+            continue
+        else:
+            continue
+        if lines is None:
+            # Once, however many parts there are: a result may have millions of lines (J4).
+            lines = frozenset(told.split("\n"))
+        if found not in lines:
+            yield line
 
 
 _CODE = re.compile(r"[A-Za-z0-9_.:-]{1,80}")

@@ -46,9 +46,9 @@ FIELDS: dict[str, dict[str, str]] = {
         "version": "How many events there are; of a parked row it is what `question` names.",
         "created_at": "When it was recorded.",
         "updated_at": "When it changed last.",
-        "artifacts": "The results, whole as far as heard.",
+        "artifacts": "The results, whole as far as heard, and what the last message carries besides text.",
         "account": _ACCOUNT,
-        "status_text": "What the agent's last message said beside the result; else empty.",
+        "status_text": "The text of the agent's last message where it is not the result; else empty.",
         "reason": "Why this side wanted the end; else empty.",
     },
     "Artifact": {
@@ -70,7 +70,7 @@ FIELDS: dict[str, dict[str, str]] = {
         "at": "When it was recorded.",
         "account": _ACCOUNT,
         "refusal": "What the agent said when it refused the last reply; null where it did not.",
-        "status_text": "What the agent's last message said beside the result; else empty.",
+        "status_text": "The text of the agent's last message where it is not the result; else empty.",
     },
     "Agent": {
         "id": "What the agent is called in the configuration.",
@@ -206,7 +206,7 @@ EVENTS: dict[str, dict[str, str]] = {
         "confirmed": "False when the agent never confirmed a cancel.",
         "reason": "Why this side wanted the end; else empty.",
         "account": _ACCOUNT,
-        "status_text": "What the agent's last message said beside the result; else empty.",
+        "status_text": "The text of the agent's last message where it is not the result; else empty.",
     },
     "PushRevoked": {
         "config_id": "The id of the push config at the agent.",

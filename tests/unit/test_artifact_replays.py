@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from locum.core.artifacts import Artifacts, size_of
-from locum.core.report import RemoteReport, artifacts_text
+from locum.core.report import RemoteReport
 from tests.lives import artifact, chunk, data, task
 
 from .assembled import words
@@ -168,7 +168,7 @@ def test_any_cut_of_a_replay_gives_the_same(pieces: list[str], draw: st.DataObje
         for report in chunks(*pieces[:heard]):
             artifacts.note(report, replayed=True)
         sent = max(sent, heard)
-        assert artifacts_text(artifacts.whole) == "".join(pieces[:sent])
+        assert "".join(text for _, text in words(artifacts)) == "".join(pieces[:sent])
 
 
 def test_which_snapshot_ends_a_replay() -> None:

@@ -10,7 +10,7 @@ from locum.core.commands import HearLimits
 from locum.core.ending import CLOSING_KEPT, REASON_KEPT
 from locum.core.events import Resolved
 from locum.core.lifecycle import A2AState
-from locum.core.report import RemoteReport
+from locum.core.report import Part, RemoteReport
 from tests.lives import Life, artifact, data, remote, status, task
 
 ROWS = (artifact("a", "rows 1-500"),)
@@ -92,6 +92,20 @@ def test_what_comes_with_the_end_and_is_over_the_limit() -> None:
     assert resolved.account.endswith("its beginning was kept.")
 
 
+def test_what_is_said_to_be_kept_of_a_large_end() -> None:
+    """J3: the account says what was kept: the whole reason, its beginning, or nothing."""
+    for words, kept in (
+        ("no room", "; its reason alone was kept."),
+        ("x" * REASON_KEPT, "; its reason alone was kept."),
+        ("x" * (REASON_KEPT + 1), "; its beginning was kept."),
+        ("", " and was not kept."),
+    ):
+        report = task("CANCELED", words, Part(raw="AAEC" * 100))
+        assert expired(report, result_bytes=100).account.endswith(
+            f"the limit of 100 bytes (standin.result_limit){kept}"
+        )
+
+
 def closed(report: RemoteReport, *brought: Any, **fields: Any) -> Resolved:
     """The agent has ended the task itself."""
     (resolved,) = Life.linked().get(report, artifacts=brought, **fields)
@@ -113,6 +127,7 @@ def test_words_that_are_told_already_are_kept_once(state: str) -> None:
     assert closed(task(state, "12 chairs")).status_text == ""
     assert closed(task(state, " 12 chairs\n"), artifact("a", "12 chairs")).status_text == ""
     assert closed(task(state, " "), artifact("a", "12 chairs")).status_text == ""
+    assert closed(task(state, data(12)), artifact("a", "12 chairs")).status_text == ""
 
 
 def test_long_words_beside_a_result_are_cut() -> None:

@@ -54,6 +54,47 @@ def test_an_artifact_that_is_the_reason_is_told_once() -> None:
     assert text.count("no key") == 1
 
 
+def test_a_reason_that_is_only_a_link() -> None:
+    """E7, D12: a last message that is a URL and a file is the reason; the artifact is what it had
+    brought, with what it carries.
+    """
+    life = Life.linked()
+    log = Part(raw="YWJj", filename="err.log", media_type="text/plain")
+    half = artifact("a", "half a result", data({"n": 1}))
+    life.get(task("FAILED", LINK, log, artifacts=(half,), remote_at=remote(9)))
+    row, note = last_of(life)
+    assert row.text == note.text == "https://example.com/rows\nerr.log"
+    assert [one.artifact_id for one in row.artifacts] == ["a", "status"]
+    reason, brought = note.as_text().split(BROUGHT)
+    assert reason.count("https://example.com/rows") == 1
+    assert "file: err.log, text/plain, 3 bytes" in reason
+    assert "half" not in reason
+    assert 'half a result\ndata: {"n":1}\n</untrusted>' in brought
+
+
+def test_what_comes_with_the_words_of_a_reason() -> None:
+    """E7: a file beside the words that say why is told with them, not with what was brought."""
+    life = Life.linked()
+    half = artifact("a", "half a result", data({"n": 1}))
+    life.get(task("FAILED", "see the log", LINK, artifacts=(half,), remote_at=remote(9)))
+    reason, brought = last_of(life)[1].as_text().split(BROUGHT)
+    assert "see the log\nfile at https://example.com/rows" in reason
+    assert "see the log" not in brought
+    assert "example.com" not in brought
+    assert 'data: {"n":1}' in brought
+
+
+def test_data_in_the_last_message_is_told_once() -> None:
+    """D12: data beside a result is kept as an artifact, and is no text as well."""
+    for brought in ((), (artifact("a", "12"),)):
+        life = Life.linked()
+        life.get(task("COMPLETED", data({"chairs": 9}), artifacts=brought, remote_at=remote(9)))
+        row, note = last_of(life)
+        assert row.status_text == ""
+        assert row.artifacts[-1].parts == (data({"chairs": 9}),)
+        assert note.as_text().count("chairs") == 1
+
+
 def test_the_words_beside_a_result_are_told() -> None:
     """D12, E6: the model reads the closing words too, inside the block; the text is the result's."""
     life = Life.linked()
@@ -89,6 +130,12 @@ async def test_the_tools_tell_them_apart_too() -> None:
     reason, brought = (await listed(life)).split("What it had brought, which need not be all")
     assert "It gave no reason." in reason
     assert 'rows 1-500\ndata: {"n":1}' in brought
+    life = Life.linked()
+    half = artifact("a", "half a result")
+    life.get(task("FAILED", LINK, artifacts=(half,), remote_at=remote(9)))
+    reason, brought = (await listed(life)).split("What it had brought, which need not be all")
+    assert "\nhttps://example.com/rows\n</untrusted>" in reason
+    assert "\nhalf a result\n</untrusted>" in brought
     life = Life.linked()
     life.get(task("COMPLETED", "two are broken", artifacts=(artifact("a", "12 chairs"),)))
     assert "\n12 chairs\ntwo are broken\n" in await listed(life)
