@@ -6,6 +6,8 @@ Part of deciding (`decide.py`). An end that is no success is recorded as none, w
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from .artifacts import size_of
 from .commands import Cancel, Expire, Fail, Hear
 from .draft import Draft
@@ -13,7 +15,7 @@ from .errors import IllegalTransitionError
 from .events import Resolved
 from .hearing import Outcome, outcome_of
 from .lifecycle import A2AState, Trigger, target_of
-from .report import Artifact, RemoteReport, parts_text
+from .report import Artifact, RemoteReport, parts_text, parts_words, says
 from .subtask import SubTask
 
 __all__ = ["cancel", "expire", "fail", "resolve"]
@@ -33,6 +35,13 @@ def resolve(
     is_working = sub_task.state is A2AState.WORKING
     last_words = (command.waiting_text or sub_task.text) if is_working else ""
     outcome = outcome_of(state, command.report, command.artifacts, last_words=last_words)
+    if not outcome.text and _is_mute(command) and _has_answered(sub_task, state, command):
+        said = msgspec.structs.replace(
+            command.report,
+            text=parts_text(command.report.last_said),
+            parts=command.report.last_said,
+        )
+        outcome = outcome_of(state, said, command.artifacts)
     limit = command.limits.result_bytes
     if _size_of(outcome) <= limit:
         draft.add(
@@ -59,6 +68,29 @@ def resolve(
         code="result.too_large",
         **fields,
     )
+
+
+def _is_mute(command: Hear) -> bool:
+    """True when an end comes without a message and without artifacts, as far as they say anything."""
+    heard = (command.report.parts, *(artifact.parts for artifact in command.artifacts))
+    return not any(says(parts) for parts in heard)
+
+
+def _has_answered(sub_task: SubTask, state: A2AState, command: Hear) -> bool:
+    """True when what the task's history ends in may be the answer, or the reason (D12, E7).
+
+    Not when it is what the agent asked, or said of its work. After a reply, and in a context that
+    was there before, what is not behind our own message is of an earlier turn.
+    """
+    report = command.report
+    words = parts_words(report.last_said).strip()
+    known = (sub_task.asked, sub_task.beside, sub_task.text, command.waiting_text)
+    is_known = any(words and words == one.strip() for one in known)
+    if state is A2AState.CANCELED or is_known or not says(report.last_said):
+        return False
+    if sub_task.reply is not None:
+        return sub_task.reply.message_id in report.history_ids
+    return sub_task.follows is None or sub_task.message_id in report.history_ids
 
 
 def cancel(draft: Draft, sub_task: SubTask, command: Cancel) -> None:
