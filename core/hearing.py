@@ -32,6 +32,7 @@ __all__ = [
     "Verdict",
     "asks_again",
     "heard_state",
+    "is_level",
     "is_older",
     "outcome_of",
     "question_of",
@@ -169,6 +170,11 @@ def is_older(sub_task: SubTask, report: RemoteReport) -> bool:
     return _age(sub_task, report) == "older"
 
 
+def is_level(sub_task: SubTask, report: RemoteReport) -> bool:
+    """True when the report's status time is the newest that is known."""
+    return _age(sub_task, report) == "level"
+
+
 Age: TypeAlias = Literal["older", "level", "newer", "unknown"]
 
 
@@ -206,8 +212,26 @@ def _same_question(
     if age == "level":
         # The words of a question may come after its state (case Q11).
         known = _not_text(sub_task.asked_parts) if has_same_words else sub_task.asked
-        return Verdict.SAME if known else Verdict.CHANGE
+        if not known:
+            return Verdict.CHANGE
+        if not _asks_by_itself(sub_task, report):
+            return Verdict.SAME
     return Verdict.CHANGE if is_sure else Verdict.DOUBT
+
+
+def _asks_by_itself(sub_task: SubTask, report: RemoteReport) -> bool:
+    """True when other words at the time of the known question are another question, and no echo.
+
+    What the artifacts gained may be the same question told otherwise (D16). So may be the first
+    status message of an agent that has message ids, where the known question was told without one.
+    """
+    if not report.parts and not report.text:
+        return False
+    if report.message_id and not sub_task.asked_id:
+        return False
+    asked_at, question = report.asked_at, sub_task.question
+    # GetTask was called before the known question was recorded, and answered late.
+    return asked_at is None or question is None or asked_at >= question
 
 
 def asks_again(sub_task: SubTask, report: RemoteReport, artifacts: tuple[Artifact, ...]) -> bool:

@@ -15,6 +15,7 @@ from locum.core.hearing import (
     Verdict,
     asks_again,
     heard_state,
+    is_level,
     is_older,
     question_of,
     weigh,
@@ -202,12 +203,15 @@ class Ear:
             if is_believed or desk.has_no_judge:
                 await desk.hear(report, source=self._source, cause=self._cause)
             return
-        self._live = True
-        self._floor = said.remote_at or self._floor
         sub_task = await desk.load()
         said_state = heard_state(sub_task, said)
+        # Of what may be replayed, the words of another question at one and the same time are none
+        # that GetTask lacks.
+        is_echo = not self._live and sub_task.state is state and is_level(sub_task, report)
+        self._live = True
+        self._floor = said.remote_at or self._floor
         if said_state is state:
-            await desk.judge(_completed(said, report), self._cause)
+            await desk.judge(said if is_echo else _completed(said, report), self._cause)
             return
         is_newer = bool(said.remote_at and report.remote_at and said.remote_at > report.remote_at)
         said_the_end = said_state is not None and said_state.is_terminal

@@ -44,8 +44,9 @@ def test_the_same_words_about_something_else(other: Part) -> None:
     assert verdict(life, WORDS, other, at=3, source="stream") is Verdict.CHANGE
     assert verdict(life, WORDS, other) is Verdict.CHANGE
     assert verdict(life, WORDS, other, source="stream") is Verdict.DOUBT
-    # With the time of the question it is the question, as far as the agent tells.
-    assert verdict(life, WORDS, other, at=2) is Verdict.SAME
+    # With the time of the question, too, GetTask has the last word.
+    assert verdict(life, WORDS, other, at=2) is Verdict.CHANGE
+    assert verdict(life, WORDS, other, at=2, source="stream") is Verdict.DOUBT
     assert verdict(life, WORDS, ONE, other, at=3) is Verdict.CHANGE
 
 
