@@ -21,9 +21,8 @@ class Pause:
         self._floor = 0.0
 
     def reset(self) -> None:
-        """Something changed: begin again at `first`."""
+        """Something changed: begin again at `first`, but no sooner than the agent asked for."""
         self._next = self.first
-        self._floor = 0.0
 
     def at_least(self, seconds: float | None) -> None:
         """Make the next pause no shorter than what the agent asked for, up to `LONGEST`."""

@@ -62,6 +62,14 @@ def test_the_agents_time_is_kept_once() -> None:
     assert [pause.steady(), pause.steady()] == pytest.approx([30, 5])
 
 
+def test_a_change_does_not_shorten_the_agents_time() -> None:
+    """D6: an agent that asked for half a minute is not asked before, whatever changed meanwhile."""
+    pause = Pause(5.0, 60.0, MIDDLE)
+    pause.at_least(30.0)
+    pause.reset()
+    assert [pause.step(), pause.step()] == pytest.approx([30, 10])
+
+
 def test_a_steady_pause_does_not_grow() -> None:
     """D8: an agent without streaming is asked at `follow_interval`, however long nothing changes."""
     pause = Pause(5.0, 60.0, MIDDLE)
