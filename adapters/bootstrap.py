@@ -164,8 +164,9 @@ class Harness(Unopened):
         `timeout` is in seconds (C11). The same `idempotency_key` for the same parent gives the
         first sub-task again (C10). `follows` names an ended sub-task of the same agent whose
         context the new one continues (C14). `model`, `reasoning_effort` and `parent_tasks` go
-        to `self` only (C3). Raises AgentUnknownError, AgentRefusedError, RequestError.
+        to `self` only (C3). Raises AgentUnknownError, AgentRefusedError, RequestError, ServerError.
         """
+        self._lookout.check_open()
         parent_id = checked_id("parent_id", parent_id)
         if idempotency_key is None:
             sub_task_id = new_id(self._clock())
@@ -198,6 +199,7 @@ class Harness(Unopened):
             participant_id=self.settings.standin.participant_id,
             now=self._clock(),
         )
+        self._lookout.check_open()
         recorded = await self._journal.handle(command, then=self._handed_out)
         return await self._lookout.row_as(recorded)
 
@@ -214,8 +216,9 @@ class Harness(Unopened):
         """Answer the open question; its row once the reply is recorded (C12).
 
         `question` is the version of the row that was answered. Raises SubTaskNotFoundError,
-        NotParkedError, SubTaskResolvedError, StaleQuestionError, RequestError.
+        NotParkedError, SubTaskResolvedError, StaleQuestionError, RequestError, ServerError.
         """
+        self._lookout.check_open()
         command = reply_command(
             sub_task_id,
             text=text,

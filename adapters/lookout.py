@@ -89,9 +89,13 @@ class Lookout:
                 await changed.wait()
                 changed.clear()
 
-    async def _wait(self, changed: asyncio.Event) -> None:
+    def check_open(self) -> None:
+        """Raises ServerError `server.stopping` once locum stops."""
         if self._closing.is_set():
             raise ServerError("locum is stopping; ask again when it is up.", code="server.stopping")
+
+    async def _wait(self, changed: asyncio.Event) -> None:
+        self.check_open()
         await changed.wait()
         changed.clear()
 

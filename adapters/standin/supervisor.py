@@ -79,12 +79,14 @@ class Supervisor:
 
     async def _keep_unsent(self) -> None:
         """No sub-task is in doubt only because locum stopped (F4)."""
-        desks = self._desks.values()
-        unsent = self._unsent | {one.id: one.known.unsent for one in desks if one.known.unsent}
-        if not unsent:
-            return
+        unsent = dict(self._unsent)
         try:
-            await self._office.journal.keep_unsent(unsent)
+            # What was asked for just before is recorded by now or soon, and has not left either.
+            await self._office.journal.flush()
+            desks = self._desks.values()
+            unsent |= {one.id: one.known.unsent for one in desks if one.known.unsent}
+            if unsent:
+                await self._office.journal.keep_unsent(unsent)
         except LocumError as error:
             told = "%d messages have not left; at the next start each is in doubt: %s"
             logger.warning(told, len(unsent), error.message)
@@ -300,6 +302,9 @@ class Supervisor:
             standin = self._office.settings
             # A change that was heard but may not be recorded yet is looked at again soon (D15).
             wait = standin.flip_interval if desk.held else standin.push_backstop
+            due = desk.doubts.due_in(asyncio.get_running_loop().time())
+            if due is not None:
+                wait = min(wait, max(due, desk.pause.first))
             desk.backstop = self._later(wait * spread, self._look, desk)
 
     def _later(self, wait: float, do: Callable[..., None], *about: object) -> asyncio.TimerHandle:

@@ -187,6 +187,10 @@ class Journal:
         """
         return await self._between_commits(self._store.rebuild)
 
+    async def flush(self) -> None:
+        """Return when all that was asked for so far is decided, and each `then` was called."""
+        await self._between_commits(lambda: None)
+
     async def keep_unsent(self, messages: Mapping[str, str]) -> None:
         """Keep the ids of messages that have surely not left, by sub-task, for the next start (F4).
 
