@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from .merging import begins, by_key, holds, is_beginning, merge_snapshot, rest_after
+from .merging import begins, by_key, holds, is_beginning, merge_snapshot, renamed, rest_after
 from .report import Artifact, Part, RemoteReport, Seen
 
 __all__ = ["Artifacts", "gained_parts", "measure", "size_of"]
@@ -124,22 +124,23 @@ class Artifacts:
         got = by_key(report.artifacts)
         is_asked = report.asked_at is not None
         is_end = is_asked and report.state is not None and report.state.is_terminal
-        heard = {
-            key: growing
-            for key, growing in known.items()
-            if growing.is_streamed
-            and not (key in got and growing.is_less_now(got[key], is_end=is_end))
+        streamed = {key: growing for key, growing in known.items() if growing.is_streamed}
+        whole = {
+            key: growing.whole()
+            for key, growing in streamed.items()
+            if not growing.is_less_now(got.get(key), is_end=is_end)
         }
-        whole = {key: growing.whole() for key, growing in heard.items()}
+        for key in renamed(whole, got, streamed) if is_end else ():
+            del whole[key]
         merged = by_key(merge_snapshot(tuple(whole.values()), report.artifacts))
         self._growing = {
             key: _Growing(
                 artifact,
-                is_closed=key in heard and heard[key].is_closed,
-                is_shown=(
-                    known[key].is_shown if key in heard and artifact is whole[key] else is_asked
-                ),
-                is_streamed=key in known and known[key].is_streamed,
+                is_closed=key in whole and streamed[key].is_closed,
+                # What GetTask has shown it has shown, whatever a stream has less of it.
+                is_shown=(is_asked and artifact is not whole.get(key))
+                or (key in known and known[key].has_shown(artifact)),
+                is_streamed=key in streamed,
                 is_whole=True,
             )
             for key, artifact in merged.items()
@@ -259,18 +260,22 @@ class _Growing:
             self._chunks = []
             self._loose = 0
 
-    def is_less_now(self, got: Artifact, *, is_end: bool) -> bool:
-        """True when a snapshot that has less of it has all of it all the same.
+    def is_less_now(self, got: Artifact | None, *, is_end: bool) -> bool:
+        """True when a snapshot that has less of it, or None of it, has all there is all the same.
 
-        At the end that GetTask tells, when GetTask had more of it before; and when what is more
+        At the end that GetTask tells, when GetTask had all of it before; and when what is more
         repeats a piece of what the snapshot has, and may have been a replay.
         """
         if is_end and self.is_shown:
             return True
-        if not self.is_guessed:
+        if got is None or not self.is_guessed:
             return False
         whole = self.whole()
         return begins(whole, got) and holds(got, rest_after(got, whole))
+
+    def has_shown(self, artifact: Artifact) -> bool:
+        """True when GetTask has had all of that, which is this or a beginning of it."""
+        return self.is_shown and begins(self.whole(), artifact)
 
     def whole(self) -> Artifact:
         """The artifact as far as it has come."""

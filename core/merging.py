@@ -1,22 +1,27 @@
 """Two tellings of the same artifacts held against each other, and a snapshot merged (D12).
 
 Decides nothing. Of two texts under one id it is told whether one goes on from the other, or repeats
-it; which artifacts belong together is told by their ids alone.
+it. Which artifacts belong together is told by their ids, but at the end by their content too, where
+the agent has given what it streamed another id.
 """
 
-from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 import msgspec
 
-from .report import Artifact, Part, parts_text
+from .report import Artifact, Part, parts_text, says
 
-__all__ = ["begins", "by_key", "holds", "is_beginning", "merge_snapshot", "rest_after"]
+__all__ = ["begins", "by_key", "holds", "is_beginning", "merge_snapshot", "renamed", "rest_after"]
+
+Key: TypeAlias = tuple[str, int]
+"""An artifact's id, and its place among those that share it."""
 
 
-def by_key(artifacts: Iterable[Artifact]) -> dict[tuple[str, int], Artifact]:
+def by_key(artifacts: Iterable[Artifact]) -> dict[Key, Artifact]:
     """Artifacts by id; some agents give several the same one (or none), which are told by place."""
-    keyed: dict[tuple[str, int], Artifact] = {}
+    keyed: dict[Key, Artifact] = {}
     places: dict[str, int] = {}
     for artifact in artifacts:
         place = places.get(artifact.artifact_id, 0)
@@ -45,9 +50,7 @@ def merge_snapshot(heard: Sequence[Artifact], snapshot: Sequence[Artifact]) -> t
     return (*merged, *(known[key] for key in only_heard))
 
 
-def _as_heard(
-    known: Mapping[tuple[str, int], Artifact], snapshot: Sequence[Artifact]
-) -> Iterable[Artifact]:
+def _as_heard(known: Mapping[Key, Artifact], snapshot: Sequence[Artifact]) -> Iterable[Artifact]:
     """The snapshot, in which chunks that are listed apart are one artifact if they were one before."""
     chunks: dict[str, list[Artifact]] = {}
     for artifact in snapshot:
@@ -60,6 +63,31 @@ def _as_heard(
                 yield msgspec.structs.replace(listed[0], parts=parts)
                 continue
         yield from listed
+
+
+def renamed(
+    heard: Mapping[Key, Artifact], got: Mapping[Key, Artifact], streamed: Container[Key]
+) -> list[Key]:
+    """What of `heard` the snapshot of an end has under another id, content for content (D12).
+
+    Each of the snapshot's stands for one at the most, and none of those that were `streamed` under
+    the snapshot's own id: of two artifacts that say the same both stay.
+    """
+    missing = [key for key in heard if key not in got and says(heard[key].parts)]
+    if not missing:
+        return []
+    others = Counter(_content(got[key]) for key in got if key not in streamed)
+    found = []
+    for key in missing:
+        content = _content(heard[key])
+        if others[content]:
+            others[content] -= 1
+            found.append(key)
+    return found
+
+
+def _content(artifact: Artifact) -> tuple[str, bytes]:
+    return parts_text(artifact.parts), msgspec.json.encode(_not_text(artifact))
 
 
 def is_beginning(one: Artifact, other: Artifact) -> bool:

@@ -1,4 +1,4 @@
-"""A result that is shorter at the end than it was, over real sockets."""
+"""Results that are shorter, gone or under another id at the end, over real sockets."""
 
 from typing import Any
 
@@ -25,4 +25,31 @@ async def test_a_result_that_became_shorter(binding: Any, shown: str, result: st
             row = await harness.spawn("p", agent="a", goal="count")
             await agent.seen("SubscribeToTask", 2, timeout=10)
             agent.put(T("COMPLETED", artifacts=[A("a", "42")], ts=LATER))
+            assert (await until(harness, row.id, "COMPLETED")).text == result
+
+
+@pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
+@pytest.mark.parametrize(
+    "shown, at_the_end, result",
+    [
+        ([A("draft", "about 10")], A("final", "42"), "42"),
+        ([], A("final", "42"), "42\nabout 10"),
+        ([], A("g1", "about 10"), "about 10"),
+    ],
+    ids=["removed", "never-shown", "renamed"],
+)
+async def test_an_artifact_that_is_not_listed_at_the_end(
+    binding: Any, shown: Any, at_the_end: Any, result: str
+) -> None:
+    """D12: what GetTask had shown whole and lists no more is gone; under another id it is the same;
+    what it never had is kept.
+    """
+    async with RawAgent(binding) as agent:
+        agent.on("SendStreamingMessage", [EV(T("WORKING")), EOF])
+        agent.on("SubscribeToTask", [EV(A("draft", "about 10")), EOF])
+        agent.put(T("WORKING", artifacts=shown))
+        async with locum({"a": agent.url}) as harness:
+            row = await harness.spawn("p", agent="a", goal="count")
+            await agent.seen("SubscribeToTask", 2, timeout=10)
+            agent.put(T("COMPLETED", artifacts=[at_the_end], ts=LATER))
             assert (await until(harness, row.id, "COMPLETED")).text == result
