@@ -6,10 +6,11 @@ waits in proportion; so the others get their turns, however much one of them sen
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Iterator
+from contextlib import contextmanager
 from typing import Any, Final, Generic, TypeVar
 
-__all__ = ["LoopShare"]
+__all__ = ["LoopShare", "counted", "metered"]
 
 T = TypeVar("T")
 
@@ -20,7 +21,7 @@ _PART: Final = 0.2
 
 
 class LoopShare:
-    """One party's share. `turn` waits, `metered` measures; `clock` is in seconds."""
+    """One party's share. `turn` waits, `spend` counts; `clock` is in seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -45,10 +46,6 @@ class LoopShare:
         finally:
             self.waiting -= 1
 
-    async def metered(self, work: Awaitable[T]) -> T:
-        """What `work` comes to; each step that it takes of the loop is counted as it ends."""
-        return await _Metered(work, self.spend)
-
     def spend(self, seconds: float) -> None:
         """Count a step of the loop that has taken so long."""
         if seconds > _FREE:
@@ -56,6 +53,21 @@ class LoopShare:
 
     def _debt(self) -> float:
         return self._even_at - self._clock()
+
+
+async def metered(work: Awaitable[T], spend: Callable[[float], None]) -> T:
+    """What `work` comes to; `spend` is told of each step that it takes of the loop as it ends."""
+    return await _Metered(work, spend)
+
+
+@contextmanager
+def counted(spend: Callable[[float], None]) -> Iterator[None]:
+    """Tell `spend` what has been done here, in one step."""
+    began = time.thread_time()
+    try:
+        yield
+    finally:
+        spend(time.thread_time() - began)
 
 
 class _Metered(Generic[T]):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 from locum.core.errors import CardError
 
+from ..loop_share import LoopShare
 from ..settings import LimitSettings
 from .addresses import Reach, Resolve
 from .agent import Agent, ClientFactory
@@ -143,7 +144,7 @@ class CardKeeper:
             self.agent.http = open_http(
                 credentials=self._credentials,
                 limits=self._wire,
-                budget=Budget(settings.max_calls, settings.max_streams),
+                budget=Budget(settings.max_calls, settings.max_streams, LoopShare()),
                 tls=tls_context_for(settings),
                 guard=self._guard,
                 connect_timeout=self._limits.connect_timeout,

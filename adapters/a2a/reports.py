@@ -251,13 +251,13 @@ def _json_object(struct: Struct) -> dict[str, Any]:
 
 def json_number(number: float) -> int | float | str:
     """The JSON number that a double stands for: whole if it is (case R9), a text if it is none."""
+    if number.is_integer():
+        return int(number) if abs(number) < _WHOLE_LIMIT else number
+    if math.isfinite(number):
+        return number
     if math.isnan(number):
         return "NaN"
-    if math.isinf(number):
-        return "Infinity" if number > 0 else "-Infinity"
-    if number.is_integer() and abs(number) < _WHOLE_LIMIT:
-        return int(number)
-    return number
+    return "Infinity" if number > 0 else "-Infinity"
 
 
 def to_time(stamp: Timestamp) -> str | None:

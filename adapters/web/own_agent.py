@@ -11,7 +11,7 @@ from litestar.types import ASGIApp, HTTPScope, Receive, Send
 
 from locum.core.errors import LocumError, ServerError
 
-from ..loop_share import LoopShare
+from ..loop_share import LoopShare, metered
 from ..settings import LimitSettings
 from .paths import segment
 from .problems import ClientGoneError, send_problem
@@ -75,7 +75,7 @@ class OwnAgentDoor:
         return has_come and not self._stopping.is_set()
 
     async def _run(self, routes: ASGIApp, scope: HTTPScope, receive: Receive, send: Send) -> None:
-        await self._share.metered(routes(scope, receive, send))
+        await metered(routes(scope, receive, send), self._share.spend)
 
 
 class _BusyError(ServerError):

@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 
 import pytest
 
-from locum.adapters.loop_share import LoopShare
+from locum.adapters.loop_share import LoopShare, counted, metered
 
 
 class Clock:
@@ -101,7 +101,7 @@ async def test_steps_are_metered_and_waits_are_not() -> None:
             await asyncio.sleep(0)
         return "through"
 
-    assert await share.metered(idle()) == "through"
+    assert await metered(idle(), share.spend) == "through"
     await asyncio.wait_for(share.turn(), 5)
 
     async def busy() -> None:
@@ -110,8 +110,23 @@ async def test_steps_are_metered_and_waits_are_not() -> None:
         raise ValueError("busy")
 
     with pytest.raises(ValueError, match="busy"):
-        await share.metered(busy())
+        await metered(busy(), share.spend)
     clock.now = 0.07
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(share.turn(), 0)
+
+
+async def test_what_fails_is_counted_too() -> None:
+    """J4: what one step has cost counts however it ended."""
+    share = LoopShare(Clock())
+
+    def fail() -> None:
+        with counted(share.spend):
+            _burn(0.02)
+            raise ValueError("busy")
+
+    with pytest.raises(ValueError, match="busy"):
+        fail()
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(share.turn(), 0)
 
@@ -129,7 +144,7 @@ async def test_a_cancellation_comes_to_the_work() -> None:
             ended.append("cleaned up")
 
     async def outer(awaited: Awaitable[None]) -> None:
-        await share.metered(awaited)
+        await metered(awaited, share.spend)
 
     task = asyncio.create_task(outer(work()))
     await asyncio.sleep(0)

@@ -16,6 +16,7 @@ from a2a.extensions.common import HTTP_EXTENSION_HEADER
 
 from locum.core.errors import Kind, RemoteCallError
 
+from ...loop_share import counted, metered
 from ..extensions import PARTICIPANT_HEADER
 from ..reports import Heard, Payload, heard
 from ..wire.faults import error_for
@@ -68,8 +69,9 @@ class Call:
 
         `oddities` are what was odd about the whole answer; None asks for them.
         """
-        made = heard(payload, self.oddities() if oddities is None else oddities)
-        report = self._tokens.masked_report(made.report)
+        with counted(self.notes.spend):
+            made = heard(payload, self.oddities() if oddities is None else oddities)
+            report = self._tokens.masked_report(made.report)
         if report is made.report:
             return made
         odd = (*report.anomalies, *self.oddities("json.secret_quoted"))
@@ -180,7 +182,8 @@ class Caller:
             try:
                 with call.errors():
                     async with asyncio.timeout(timeout):
-                        return call, await sdk_call(request, context=call.context)
+                        answer = sdk_call(request, context=call.context)
+                        return call, await metered(answer, call.notes.spend)
             finally:
                 CALL.reset(token)
 

@@ -16,6 +16,7 @@ from typing import Any, Self
 from a2a.client.interceptors import AfterArgs, BeforeArgs, ClientCallInterceptor
 from a2a.types.a2a_pb2 import StreamResponse
 
+from ...loop_share import metered
 from ..wire.notes import CALL, CallNotes
 
 __all__ = ["ReadToTheEnd", "SdkStream"]
@@ -42,7 +43,7 @@ class SdkStream:
         token = CALL.set(self._notes)
         try:
             async with asyncio.timeout(timeout):
-                event = await anext(self._stream, None)
+                event = await metered(anext(self._stream, None), self._notes.spend)
         finally:
             CALL.reset(token)
         return event.response if isinstance(event, _Event) else event
@@ -58,6 +59,8 @@ class SdkStream:
     ) -> None:
         token = CALL.set(self._notes)
         try:
+            # What has arrived by now would be parsed before the deadline is met.
+            await self._notes.hang_up()
             async with asyncio.timeout(0):
                 async for _ in self._stream:
                     pass

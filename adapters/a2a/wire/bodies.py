@@ -152,7 +152,11 @@ class EventStream(httpx.AsyncByteStream):
         return frame
 
     async def aclose(self) -> None:
-        """Hang up and give the place back; a second time does nothing."""
+        """Hang up and give the place back; what was not handed on by then is dropped."""
+        self._frames = iter(())
+        await self._close()
+
+    async def _close(self) -> None:
         if not self._closed:
             self._closed = True
             try:
@@ -162,11 +166,13 @@ class EventStream(httpx.AsyncByteStream):
 
     async def _next(self) -> bytes | None:
         while True:
+            # What has arrived is looked into when it is the agent's turn to cost something.
+            await self._notes.turn()
             frame = next(self._frames, None)
             if self._framer.over and not self._closed:
                 if self._limits.closing_time:
                     self._notes.closed = await self._ends_by_itself()
-                await self.aclose()
+                await self._close()
             if frame is not None or self._closed:
                 return frame
             await self._pull()
@@ -198,6 +204,6 @@ class EventStream(httpx.AsyncByteStream):
         except StopAsyncIteration:
             # Whatever the end of the body completes comes out, and then nothing more.
             self._frames = self._framer.finish()
-            await self.aclose()
+            await self._close()
             return
         self._frames = self._framer.feed(piece)

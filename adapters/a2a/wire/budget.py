@@ -1,4 +1,4 @@
-"""How much of one agent may be used at a time (J4). Hands out places, opens no connection.
+"""How much of one agent may be used at a time, and how much it may use (J4). Opens no connection.
 
 Four rooms, so that none can starve another: calls, sends that stream (short, they end when the
 agent has the task), streams that are held, and cancels, which have to go out whatever hangs, and
@@ -9,6 +9,7 @@ import asyncio
 
 import httpx
 
+from ...loop_share import LoopShare
 from .notes import CallNotes
 
 __all__ = ["Budget", "Place"]
@@ -33,10 +34,14 @@ class Place:
 
 class Budget:
     """The places at one agent: `max_calls` calls, as many streaming sends and as many cancels,
-    `max_streams` streams.
+    `max_streams` streams. `share` is its share of the event loop, for all that it answers; without
+    one it may use what there is.
     """
 
-    def __init__(self, max_calls: int = 32, max_streams: int = 1000) -> None:
+    def __init__(
+        self, max_calls: int = 32, max_streams: int = 1000, share: LoopShare | None = None
+    ) -> None:
+        self.share = share
         self._calls = asyncio.Semaphore(max_calls)
         self._sends = asyncio.Semaphore(max_calls)
         self._cancels = asyncio.Semaphore(max_calls)

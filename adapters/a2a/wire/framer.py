@@ -25,6 +25,8 @@ __all__ = ["Framer"]
 _METHOD: Final = "SubscribeToTask"  # every stream brings the same frames
 _TERMINAL: Final = TERMINAL_STATES | {3, 4, 5, 7}  # ProtoJSON takes an enum's number too
 _ERROR_WORDS: Final = 1000
+_TOGETHER: Final = 16 << 10
+"""Bytes of events that are handed on as one: what the SDK then holds is read even by who leaves."""
 
 
 class Framer:
@@ -97,6 +99,8 @@ class Framer:
                 yield from _together(frames)
                 self._notes.note(odd)
             if frame is not None:
+                if sum(map(len, frames)) + len(frame) > _TOGETHER:
+                    yield from _together(frames)
                 frames.append(frame)
                 if odd:
                     yield from _together(frames)

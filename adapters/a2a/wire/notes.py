@@ -10,6 +10,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+from ...loop_share import LoopShare
+
 __all__ = ["CALL", "READS", "CallNotes", "WireLimits"]
 
 logger = logging.getLogger("locum.wire")
@@ -75,6 +77,8 @@ class CallNotes:
     """Whether the agent ended the stream after its last event; None unless it was waited for."""
     on_sent: Callable[[], None] | None = field(default=None, repr=False, compare=False)
     """Called whenever bytes of a request are about to leave: until then it surely was not read."""
+    share: LoopShare | None = field(default=None, repr=False, compare=False)
+    """The agent's share of the event loop; None before the first request, and without one."""
     response: _Closable | None = field(default=None, repr=False, compare=False)
     """The stream that is held open, for `hang_up`."""
 
@@ -90,6 +94,16 @@ class CallNotes:
         self.sent = True
         if self.on_sent is not None:
             self.on_sent()
+
+    async def turn(self) -> None:
+        """Return when the agent may cost the event loop something again (J4)."""
+        if self.share is not None:
+            await self.share.turn()
+
+    def spend(self, seconds: float) -> None:
+        """Count a step of the event loop that reading the agent's words has taken."""
+        if self.share is not None:
+            self.share.spend(seconds)
 
     def note(self, kinds: Iterable[str]) -> None:
         """Keep the names of anomalies, and log each of them at DEBUG (K2)."""

@@ -81,6 +81,7 @@ class WireTransport(httpx.AsyncBaseTransport):
             # Not a call of A2A's (a token is fetched): its answer and its trouble are its own.
             notes = CallNotes("")
         notes.begin()
+        notes.share = self._budget.share
         # Only our own pool says when the first byte leaves.
         if not isinstance(self._inner, Pool):
             notes.leave()
@@ -110,6 +111,8 @@ class WireTransport(httpx.AsyncBaseTransport):
                     kind, body, named_error = await self._read(request, response, asked, notes)
                 finally:
                     await response.aclose()
+            # Its place is kept meanwhile, so that only so many answers wait to be understood.
+            await notes.turn()
         except TimeoutError as late:
             raise _too_late(notes, place) from late
         finally:
