@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 
 from eventsourcing.application import Application
 from eventsourcing.domain import DomainEventProtocol
-from eventsourcing.persistence import InfrastructureFactory, Mapper, StoredEvent
+from eventsourcing.persistence import InfrastructureFactory, Mapper, Notification, StoredEvent
 from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteCursor, SQLiteFactory
 from eventsourcing.utils import Environment, EnvType
 
@@ -185,12 +185,31 @@ class Ledger(Application[str]):
         while len(events) < limit and size < READ_BYTES:
             wanted = min(READ_EVENTS, limit - len(events))
             found = self._log.select_notifications(after, wanted, inclusive_of_start=False)
-            events += [(n.id, cast("Event", self.mapper.to_domain_event(n))) for n in found]
+            events += [(n.id, _event_of(n)) for n in found]
             if len(found) < wanted:
                 break
             after = found[-1].id
             size += sum(len(n.state) for n in found)
         return events
+
+
+def _event_of(found: Notification) -> Event:
+    """The event in a place of the log. Raises HistoryError that names the place."""
+    try:
+        return decode(_bytes_of(found.state))
+    except HistoryError as error:
+        if error.code == "history.newer":
+            raise
+        raise HistoryError(
+            f"Event {found.originator_version} of sub-task {found.originator_id!r}, at position"
+            f" {found.id} of the log: {error.message} `locum verify` says what else is wrong.",
+            code=error.code,
+            detail={
+                "sub_task_id": str(found.originator_id),
+                "version": found.originator_version,
+                "position": found.id,
+            },
+        ) from error
 
 
 def _bytes_of(state: bytes | str) -> bytes:

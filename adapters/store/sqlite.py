@@ -210,4 +210,23 @@ def store_errors(doing: str) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, EventSourcingError, OSError) as error:
-        raise StoreError(f"The store failed {doing}: {error}.", code="store.failed") from error
+        hint = _HINT if _is_unwritable(error) else ""
+        raise StoreError(
+            f"The store failed {doing}: {error}.{hint}", code="store.failed"
+        ) from error
+
+
+_UNWRITABLE = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY})
+_HINT = (
+    " The file and its folder have to be writable, for SQLite writes beside a store even to read"
+    " it; to look into one that is not, copy it."
+)
+
+
+def _is_unwritable(error: BaseException | None) -> bool:
+    """True when SQLite could not write where it has to; eventsourcing wraps its errors."""
+    while error is not None:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _UNWRITABLE:
+            return True
+        error = error.__cause__
+    return False
