@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from .artifacts import size_of
 from .commands import Cancel, Expire, Fail, Hear
 from .draft import Draft
 from .errors import IllegalTransitionError
 from .events import Resolved
+from .growing import size_of
 from .hearing import Outcome, outcome_of
 from .lifecycle import A2AState, Trigger, target_of
 from .report import Artifact, RemoteReport, parts_text, parts_words, says

@@ -13,7 +13,16 @@ import msgspec
 
 from .report import Artifact, Part, parts_text, says
 
-__all__ = ["begins", "by_key", "holds", "is_beginning", "merge_snapshot", "renamed", "rest_after"]
+__all__ = [
+    "Key",
+    "begins",
+    "by_key",
+    "holds",
+    "is_beginning",
+    "merge_snapshot",
+    "renamed",
+    "rest_after",
+]
 
 Key: TypeAlias = tuple[str, int]
 """An artifact's id, and its place among those that share it."""

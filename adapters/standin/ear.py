@@ -188,7 +188,8 @@ class Ear:
 
     def _says_all(self, sub_task: SubTask, report: RemoteReport, state: A2AState) -> bool:
         if state.is_terminal:
-            return report.kind == "task"
+            # What the agent took away is not heard to be gone before GetTask has told so (D12).
+            return report.kind == "task" and not self._desk.artifacts.are_doubted_by(report)
         if state.is_parked:
             words, parts = question_of(sub_task, report, ())
             return bool(words or parts)

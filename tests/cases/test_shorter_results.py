@@ -1,10 +1,11 @@
 """Results that are shorter, gone or under another id at the end, over real sockets."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
-from tests.agents.frames import EOF, EV, A, T
+from tests.agents.frames import EOF, EV, HOLD, A, T
 from tests.agents.raw import RawAgent
 from tests.integration.support import locum, until
 
@@ -53,3 +54,27 @@ async def test_an_artifact_that_is_not_listed_at_the_end(
             await agent.seen("SubscribeToTask", 2, timeout=10)
             agent.put(T("COMPLETED", artifacts=[at_the_end], ts=LATER))
             assert (await until(harness, row.id, "COMPLETED")).text == result
+
+
+@pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
+@pytest.mark.parametrize("final, asked", [("final", 1), ("draft", 0)])
+async def test_an_artifact_that_the_end_on_the_stream_lacks(
+    binding: Any, final: str, asked: int
+) -> None:
+    """D12: where the whole end on a stream lacks what GetTask had shown, GetTask is asked once."""
+    draft = T("WORKING", artifacts=[A("draft", "about 10")])
+    end = T("COMPLETED", artifacts=[A(final, "about 10 or 42")], ts=LATER)
+    async with RawAgent(binding) as agent:
+        agent.on("SendStreamingMessage", [EV(T("WORKING")), EOF])
+        agent.put(draft)
+        once_put = asyncio.Event()
+        second = [EV(draft), once_put, EV(end), HOLD]
+        agent.on("SubscribeToTask", [EV(A("draft", "about 10")), EOF], second)
+        async with locum({"a": agent.url}) as harness:
+            row = await harness.spawn("p", agent="a", goal="count")
+            await agent.seen("SubscribeToTask", 2, timeout=10)
+            before = len(agent.calls("GetTask"))
+            agent.put(end)
+            once_put.set()
+            assert (await until(harness, row.id, "COMPLETED")).text == "about 10 or 42"
+            assert len(agent.calls("GetTask")) == before + asked

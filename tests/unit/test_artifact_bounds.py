@@ -2,7 +2,8 @@
 
 import tracemalloc
 
-from locum.core.artifacts import COST, FREE, Artifacts, size_of
+from locum.core.artifacts import Artifacts
+from locum.core.growing import COST, FREE, size_of
 from locum.core.report import Part, parts_text
 from tests.lives import artifact, chunk, data, task, text
 

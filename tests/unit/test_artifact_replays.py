@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from locum.core.artifacts import Artifacts, size_of
+from locum.core.artifacts import Artifacts
+from locum.core.growing import size_of
 from locum.core.report import RemoteReport
 from tests.lives import artifact, chunk, data, task
 

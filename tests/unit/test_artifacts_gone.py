@@ -73,6 +73,25 @@ def test_one_result_under_two_ids(heard_id: str) -> None:
     assert len(together(*heard, task("COMPLETED", artifacts=(whole,))).whole) == 2
 
 
+def test_when_the_end_on_a_stream_is_doubted() -> None:
+    """D12: GetTask is asked where its word would take away what a stream's whole end lacks."""
+    shown = got("WORKING", DRAFT)
+    cases: list[tuple[tuple[RemoteReport, ...], Any, bool]] = [
+        ((STREAMED, shown), (FINAL,), True),
+        ((STREAMED, shown), (artifact("draft", "about"),), True),
+        ((STREAMED, shown), (DRAFT,), False),
+        ((STREAMED, shown), (DRAFT, FINAL), False),
+        ((STREAMED, shown), (), False),
+        ((STREAMED,), (FINAL,), False),
+        ((STREAMED,), (artifact("g1", "about 10"),), True),
+        ((shown,), (FINAL,), False),
+        ((), (FINAL,), False),
+    ]
+    for heard, listed, expected in cases:
+        end = task("COMPLETED", artifacts=listed)
+        assert together(*heard, end).are_doubted_by(end) is expected
+
+
 def test_another_content_is_another_artifact() -> None:
     """D12: only the very same content is the same artifact."""
     heard = chunk("x1", "done", data(1))
