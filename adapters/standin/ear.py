@@ -21,7 +21,7 @@ from locum.core.hearing import (
     weigh,
 )
 from locum.core.lifecycle import A2AState
-from locum.core.report import RemoteReport, Source
+from locum.core.report import RemoteReport, Source, says
 from locum.core.subtask import BESIDE, SubTask
 
 from ..a2a.reports import Heard
@@ -247,7 +247,7 @@ def _is_whole_end(heard: Heard) -> bool:
 
 def _completed(said: RemoteReport, report: RemoteReport) -> RemoteReport:
     """What GetTask said, with the words that only the stream had (case Q10, case Q11)."""
-    if said.parts or said.text:
+    if says(said.parts) or said.text.strip():
         return said
     return msgspec.structs.replace(
         said, text=report.text, parts=report.parts, message_id=report.message_id

@@ -161,3 +161,16 @@ async def test_a_refused_reply_in_the_agents_words(binding: Any) -> None:
                         break
             code = "-32602" if binding == "JSONRPC" else "INVALID_PARAMS"
             assert (note.text, note.refusal) == ("which?", f"only red or blue (code {code})")
+
+
+@both
+@pytest.mark.parametrize("state", ["COMPLETED", "FAILED"])
+async def test_a_blank_message_of_gettask_hides_no_words(binding: Any, state: Any) -> None:
+    """D12, E7: what only the stream said counts where GetTask's message says nothing."""
+    async with RawAgent(binding) as agent:
+        agent.on("SendStreamingMessage", [EV(T("WORKING")), EOF])
+        agent.on("SubscribeToTask", [EV(T("WORKING")), EV(S(state, "no chairs", LATER)), EOF])
+        agent.put(T(state, " ", ts=LATER))
+        async with locum({"a": agent.url}) as harness:
+            row = await harness.spawn("p", agent="a", goal="count")
+            assert (await until(harness, row.id, state)).text == "no chairs"
