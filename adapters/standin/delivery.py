@@ -20,9 +20,10 @@ from ..a2a.calls.remote_agent import AgentClient
 from ..a2a.envelope import brief_message, reply_message
 from ..a2a.reports import Heard
 from ..pump import StreamEndedError, pumped
+from .departure import Departure
 from .desk import Desk
 from .ear import Ear
-from .refusals import not_asked, words_of
+from .refusals import not_asked, refused_brief, words_of
 from .searching import find_brief, find_reply, hear_found
 
 __all__ = ["deliver_brief", "deliver_reply"]
@@ -44,12 +45,14 @@ async def deliver_brief(desk: Desk, *, look_first: bool) -> None:
         # Refused or away since the brief was recorded: it is tried again when the agent is back.
         await asyncio.sleep(desk.pause.step())
         return
-    if look_first and not await _find(desk, client, await desk.load()):
+    in_doubt = look_first
+    if in_doubt and not await _find(desk, client, await desk.load()):
         return
     for _ in range(RESENDS):
-        if await _try_brief(desk, client):
+        if await _try_brief(desk, client, in_doubt=in_doubt):
             return
         # It left, and nothing was heard: is it there? (C7, I2)
+        in_doubt = True
         if not await _find(desk, client, await desk.load()):
             return
     await _doubt(
@@ -66,27 +69,38 @@ async def _is_wanted(desk: Desk) -> bool:
     return isinstance(wanted, Send | SendReply)
 
 
-async def _try_brief(desk: Desk, client: AgentClient) -> bool:
-    """Send until the brief was surely read or refused (True), or its fate is unknown (False)."""
+async def _try_brief(desk: Desk, client: AgentClient, *, in_doubt: bool) -> bool:
+    """Send until the brief was surely read or refused (True), or its fate is unknown (False).
+
+    With `in_doubt` an earlier copy may have been read: what becomes of this one says nothing of it.
+    """
     loop = asyncio.get_running_loop()
-    give_up = loop.time() + desk.office.settings.send_timeout
+    patience = desk.office.settings.send_timeout
+    departure = Departure(desk, patience)
+    give_up: float | None = None
     pause = desk.retry_pause()
     while True:
         if not await _is_wanted(desk):
             return True
         try:
-            await _send(desk, client, give_up)
+            await _send(desk, client, departure)
         except RemoteCallError as error:
             if (await desk.load()).is_linked:
                 desk.pause.at_least(error.retry_after)
                 return True
             if error.kind == "in_doubt":
                 return False
+            # What it waited for its place here, the agent did not know of (J4).
+            give_up = loop.time() + patience if give_up is None else give_up + departure.waited
             is_too_late = loop.time() + (error.retry_after or 0.0) >= give_up
             if error.kind == "refused" or is_too_late:
-                await _refused_brief(desk, error)
+                if in_doubt:
+                    await _find(desk, client, await desk.load(), refusal=error)
+                else:
+                    await desk.record(refused_brief(error, desk.id, desk.agent_id, desk.office))
                 return True
-            desk.mark_unsent((await desk.load()).message_id)
+            if not in_doubt:
+                desk.mark_unsent((await desk.load()).message_id)
             pause.at_least(error.retry_after)
             await asyncio.sleep(min(pause.step(), give_up - loop.time()))
         else:
@@ -94,21 +108,20 @@ async def _try_brief(desk: Desk, client: AgentClient) -> bool:
             return sub_task.is_linked or sub_task.is_resolved
 
 
-async def _send(desk: Desk, client: AgentClient, give_up: float) -> None:
+async def _send(desk: Desk, client: AgentClient, departure: Departure) -> None:
     """One SendMessage, read until the agent has the task past SUBMITTED (C4)."""
-    loop = asyncio.get_running_loop()
     sub_task = await desk.load()
     message = _brief_for(sub_task)
     stream = client.send(
         message,
         return_immediately=True,
         participant_id=sub_task.participant_id,
-        on_sent=desk.mark_sent,
+        on_sent=departure.leave,
     )
     ear = Ear(desk, source="send", cause="send", live=True)
     try:
         async with pumped(stream) as pump:
-            heard = await pump.next(max(give_up - loop.time(), 1.0))
+            heard = await departure.first(pump)
             while True:
                 await ear.hear_beside(heard.report, pump)
                 now = await desk.load()
@@ -139,10 +152,13 @@ def _brief_for(sub_task: SubTask) -> Message:
     )
 
 
-async def _find(desk: Desk, client: AgentClient, sub_task: SubTask) -> bool:
+async def _find(
+    desk: Desk, client: AgentClient, sub_task: SubTask, *, refusal: RemoteCallError | None = None
+) -> bool:
     """Look for the brief on the agent (I2). True when it is to be sent (again).
 
     What is not there is looked for once more, an interval later: the agent may still be at it.
+    With a `refusal` another copy of it was refused, and none is sent any more.
     """
     why, said = "The agent has no task with this message", ""
     try:
@@ -157,6 +173,12 @@ async def _find(desk: Desk, client: AgentClient, sub_task: SubTask) -> bool:
         await hear_found(desk, found, "recovery")
         return False
     if not await _is_wanted(desk):
+        return False
+    if refusal is not None:
+        account = (
+            f"{why}. It is not known whether the brief arrived; of a later copy: {refusal.account}"
+        )
+        await _doubt(desk, account, refusal.said or said)
         return False
     if desk.settings.resend == "same-id":
         return True
@@ -178,10 +200,14 @@ async def _look_for(desk: Desk, client: AgentClient, sub_task: SubTask) -> Heard
             return await find_brief(client, sub_task)
         except RemoteCallError as error:
             is_final = error.kind == "refused" or error.code == "remote.not_listable"
-            if is_final or loop.time() >= give_up:
+            # That it had no place here to ask from is no silence of the agent's (J4).
+            is_late = loop.time() >= give_up and not (
+                error.code == "remote.busy" and not error.status
+            )
+            if is_final or is_late:
                 raise
             pause.at_least(error.retry_after)
-            await asyncio.sleep(min(pause.step(), give_up - loop.time()))
+            await asyncio.sleep(min(pause.step(), max(give_up - loop.time(), 1.0)))
 
 
 async def deliver_reply(desk: Desk, *, look_first: bool) -> None:
@@ -240,24 +266,24 @@ async def _send_reply(desk: Desk, client: AgentClient, sub_task: SubTask) -> Non
         parts=pending.parts,
         participant_id=sub_task.participant_id,
     )
+    departure = Departure(desk, desk.office.settings.send_timeout)
     stream = client.send(
         message,
         return_immediately=True,
         participant_id=sub_task.participant_id,
-        on_sent=desk.mark_sent,
+        on_sent=departure.leave,
     )
     ear = Ear(desk, source="send", cause="send", live=True, moved=True)
     answered = False
     async with pumped(stream) as pump:
         try:
-            timeout = desk.office.settings.send_timeout
+            heard = await departure.first(pump)
+            answered = True
             while True:
-                heard = await pump.next(timeout)
-                answered = True
                 await ear.hear_beside(heard.report, pump)
-                timeout = desk.office.settings.quiet_check
                 if await _moved_on(desk, sub_task, heard):
                     return
+                heard = await pump.next(desk.office.settings.quiet_check)
         except (StreamEndedError, TimeoutError):
             if answered:
                 return
@@ -350,22 +376,6 @@ async def _refused(desk: Desk, sub_task: SubTask, error: RemoteCallError) -> Non
             message_id=pending.message_id,
             reason=words_of(error),
             watch=desk.mint_watch(),
-        )
-    )
-
-
-async def _refused_brief(desk: Desk, error: RemoteCallError) -> None:
-    await desk.record(
-        Fail(
-            sub_task_id=desk.id,
-            at=desk.office.now(),
-            actor=f"agent:{desk.agent_id}",
-            cause="send",
-            code=error.code,
-            text=error.said,
-            account=error.account,
-            delivery="refused",
-            anomalies=error.anomalies,
         )
     )
 

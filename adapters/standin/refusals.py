@@ -9,7 +9,7 @@ from locum.core.report import Artifact
 
 from .office import Office
 
-__all__ = ["FINAL", "not_asked", "unwatchable", "words_of"]
+__all__ = ["FINAL", "not_asked", "refused_brief", "unwatchable", "words_of"]
 
 FINAL = frozenset(
     {
@@ -40,6 +40,21 @@ def not_asked(error: RemoteCallError) -> str:
     if error.code == "remote.not_listable":
         return f"{error.account.rstrip('.')} ({error.code})"
     return f"The agent could not be asked for it ({error.code})"
+
+
+def refused_brief(error: RemoteCallError, sub_task_id: str, agent_id: str, office: Office) -> Fail:
+    """The end of what the agent surely did not take on (C7)."""
+    return Fail(
+        sub_task_id=sub_task_id,
+        at=office.now(),
+        actor=f"agent:{agent_id}",
+        cause="send",
+        code=error.code,
+        text=error.said,
+        account=error.account,
+        delivery="refused",
+        anomalies=error.anomalies,
+    )
 
 
 def unwatchable(

@@ -76,11 +76,17 @@ class CallNotes:
     closed: bool | None = None
     """Whether the agent ended the stream after its last event; None unless it was waited for."""
     on_sent: Callable[[], None] | None = field(default=None, repr=False, compare=False)
-    """Called whenever bytes of a request are about to leave: until then it surely was not read."""
+    """Called whenever bytes of a request are about to leave: until then it surely was not read.
+    Whoever is told waits for the call's place for as long as it takes, and counts from there (C7)."""
     share: LoopShare | None = field(default=None, repr=False, compare=False)
     """The agent's share of the event loop; None before the first request, and without one."""
     response: _Closable | None = field(default=None, repr=False, compare=False)
     """The stream that is held open, for `hang_up`."""
+
+    @property
+    def is_patient(self) -> bool:
+        """True when the time that the call has begins once it has its place."""
+        return self.on_sent is not None
 
     def begin(self) -> None:
         """Start over, for the next request of the call."""
@@ -143,8 +149,8 @@ class WireLimits:
     header_count: int = 256
     """Headers of one answer."""
     call_time: float = 60.0
-    """All of a call that is no stream, from its queue to the last byte of its answer, and reading
-    an answer that is no stream although one was asked for. A call that is made with a timeout of
+    """All of a call that is no stream, from its queue (but for a patient one, see `CallNotes`) to
+    the last byte of its answer, and reading an answer that is no stream although one was asked for. A call that is made with a timeout of
     its own (a2a's `ClientCallContext.timeout`) has that much time instead."""
     stream_first: float | None = None
     """From the request to the head of a stream; None leaves it to the caller."""

@@ -82,9 +82,6 @@ class WireTransport(httpx.AsyncBaseTransport):
             notes = CallNotes("")
         notes.begin()
         notes.share = self._budget.share
-        # Only our own pool says when the first byte leaves.
-        if not isinstance(self._inner, Pool):
-            notes.leave()
         request.headers["Accept-Encoding"] = "identity"
         token = CALL.set(notes)
         try:
@@ -98,15 +95,22 @@ class WireTransport(httpx.AsyncBaseTransport):
         """Close the connections below, those of held streams too."""
         await self._inner.aclose()
 
+    async def _pass_on(self, request: httpx.Request, notes: CallNotes) -> httpx.Response:
+        # Only our own pool says when the first byte leaves.
+        if not isinstance(self._inner, Pool):
+            notes.leave()
+        return await self._inner.handle_async_request(request)
+
     # A call that is no stream
 
     async def _call(self, request: httpx.Request, asked: Asked, notes: CallNotes) -> httpx.Response:
         own = request.extensions.get("timeout", {}).get("read")
-        place: Place | None = None
+        place = await self._budget.place(notes) if notes.is_patient else None
         try:
             async with asyncio.timeout(self._limits.call_time if own is None else own):
-                place = await self._budget.place(notes)
-                response = await self._inner.handle_async_request(request)
+                if place is None:
+                    place = await self._budget.place(notes)
+                response = await self._pass_on(request, notes)
                 try:
                     kind, body, named_error = await self._read(request, response, asked, notes)
                 finally:
@@ -146,11 +150,12 @@ class WireTransport(httpx.AsyncBaseTransport):
     async def _stream(
         self, request: httpx.Request, asked: Asked, notes: CallNotes
     ) -> httpx.Response:
-        place = await self._budget.place(notes, self._limits.queue_time)
+        patience = None if notes.is_patient else self._limits.queue_time
+        place = await self._budget.place(notes, patience)
         try:
             try:
                 async with asyncio.timeout(self._limits.stream_first):
-                    response = await self._inner.handle_async_request(request)
+                    response = await self._pass_on(request, notes)
             except TimeoutError as late:
                 raise _too_late(notes, place) from late
             try:
