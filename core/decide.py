@@ -32,6 +32,7 @@ from .events import Created, Event, Linked, Parked, PushRevoked, Woken
 from .hearing import (
     Verdict,
     heard_state,
+    is_older,
     question_of,
     status_text,
     weigh,
@@ -140,6 +141,9 @@ def _hear(draft: Draft, sub_task: SubTask, command: Hear) -> None:
     if verdict not in (Verdict.CHANGE, Verdict.TEXT) or _is_too_soon(now, state, verdict, command):
         return
     target_of(now.state, Trigger.for_state(state))
+    if not state.is_terminal and is_older(now, report):
+        # It was confirmed, or it would be stale (D8).
+        anomalies = (*anomalies, "timestamp.older")
     fields: dict[str, Any] = {
         "remote_at": report.remote_at,
         "anomalies": anomalies,

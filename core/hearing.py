@@ -25,6 +25,7 @@ from .report import (
     says,
 )
 from .subtask import SubTask
+from .times import Order, order_of
 
 __all__ = [
     "ANSWERED",
@@ -131,7 +132,8 @@ def weigh(
 ) -> Verdict:
     """What `report`, heard from `source`, means for `sub_task` now.
 
-    `confirmed` says that a second look found the same, which settles a doubt.
+    `confirmed` says that a second look found the same, which settles a doubt, and that GetTask means
+    what it says although its time is older (D8).
     """
     if sub_task.is_resolved:
         return Verdict.LATE
@@ -142,7 +144,8 @@ def weigh(
     age = _age(sub_task, report)
     if state.is_terminal:
         return Verdict.DOUBT if age == "older" and not is_judge else Verdict.CHANGE
-    if age == "older" or _is_before_the_reply(sub_task, report):
+    is_past = age == "older" and not (is_judge and confirmed)
+    if is_past or _is_before_the_reply(sub_task, report):
         return Verdict.STALE
     if state is A2AState.WORKING and sub_task.state is A2AState.WORKING:
         text = status_text(report)
@@ -152,11 +155,13 @@ def weigh(
     if sub_task.state is A2AState.SUBMITTED:
         # Nothing comes before SUBMITTED that could be replayed.
         return Verdict.CHANGE
-    is_sure = is_judge or confirmed or age == "newer"
+    is_said = is_judge and not _may_be_echo(sub_task, report, artifacts)
+    is_sure = is_said or confirmed or age == "newer"
     if state is sub_task.state:
         return _same_question(sub_task, report, artifacts, age, is_sure=is_sure)
     # Without a newer time, a state that it has been in before may be replayed (D7).
-    is_first = sub_task.asked_state is None and age == "unknown"
+    is_untold = age == "unknown" or _is_cut(sub_task, report)
+    is_first = sub_task.asked_state is None and is_untold
     if not is_sure and not is_first:
         return Verdict.DOUBT
     is_settled = confirmed or sub_task.reply is None
@@ -175,17 +180,36 @@ def is_level(sub_task: SubTask, report: RemoteReport) -> bool:
     return _age(sub_task, report) == "level"
 
 
-Age: TypeAlias = Literal["older", "level", "newer", "unknown"]
+Age: TypeAlias = Order | Literal["unknown"]
 
 
 def _age(sub_task: SubTask, report: RemoteReport) -> Age:
     """The report's status time against the newest that is known (D14)."""
     known, heard = sub_task.remote_at, report.remote_at
-    if not known or not heard:
-        return "unknown"
-    if heard == known:
-        return "level"
-    return "newer" if heard > known else "older"
+    return order_of(heard, known) if known and heard else "unknown"
+
+
+def _is_cut(sub_task: SubTask, report: RemoteReport) -> bool:
+    """True when the two times are level only because one of them is coarser."""
+    return is_level(sub_task, report) and report.remote_at != sub_task.remote_at
+
+
+def _may_be_echo(sub_task: SubTask, report: RemoteReport, artifacts: tuple[Artifact, ...]) -> bool:
+    """True when GetTask may say what was before: its time is older, or is cut, and none can tell.
+
+    What a task has not asked yet, it cannot have asked before.
+    """
+    if not _is_cut(sub_task, report) or (report.remote_at or "") > (sub_task.remote_at or ""):
+        return False
+    if sub_task.state is not A2AState.WORKING:
+        return True
+    return sub_task.asked_state is not None and _is_asked(sub_task, report, artifacts)
+
+
+def _is_asked(sub_task: SubTask, report: RemoteReport, artifacts: tuple[Artifact, ...]) -> bool:
+    """True when a report asks nothing else than the latest question, open or answered."""
+    words, _ = question_of(sub_task, report, artifacts)
+    return words in ("", sub_task.asked) and _has_same_parts(sub_task, report)
 
 
 def _is_before_the_reply(sub_task: SubTask, report: RemoteReport) -> bool:
@@ -240,8 +264,7 @@ def asks_again(sub_task: SubTask, report: RemoteReport, artifacts: tuple[Artifac
     if sub_task.reply is None or state is None or not state.is_parked:
         return False
     words, _ = question_of(sub_task, report, artifacts)
-    is_same = words in ("", sub_task.asked) and _has_same_parts(sub_task, report)
-    return is_same or words == sub_task.beside
+    return _is_asked(sub_task, report, artifacts) or words == sub_task.beside
 
 
 def _has_same_parts(sub_task: SubTask, report: RemoteReport) -> bool:
@@ -275,7 +298,7 @@ def _may_be_answered(
     words, _ = question_of(sub_task, report, artifacts)
     if words and words == sub_task.beside:
         return True
-    is_same = words in ("", sub_task.asked) and _has_same_parts(sub_task, report)
+    is_same = _is_asked(sub_task, report, artifacts)
     if age == "level" and is_same:
         # Some agents give the message of one and the same status another id each time.
         return True

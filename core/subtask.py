@@ -315,9 +315,14 @@ def _parked(sub_task: SubTask, event: Parked) -> dict[str, object]:
         # Told with the first question after it.
         "refusal": None if sub_task.state.is_parked else sub_task.refusal,
         "flips": _one_more_flip(sub_task, event.at) if is_by_itself else sub_task.flips,
-        "remote_at": event.remote_at or sub_task.remote_at,
+        "remote_at": _newest(sub_task, event),
         "changed_at": event.at,
     }
+
+
+def _newest(sub_task: SubTask, event: Parked | Woken) -> str | None:
+    """The newest status time: GetTask may mean an older one, or have it without its fraction (D14)."""
+    return max(filter(None, (sub_task.remote_at, event.remote_at)), default=None)
 
 
 def _with_digest(digests: tuple[str, ...], digest: str | None) -> tuple[str, ...]:
@@ -358,7 +363,7 @@ def _woken(sub_task: SubTask, event: Woken) -> dict[str, object]:
         "question": None,
         "watch": None,
         "context_id": event.context_id or sub_task.context_id,
-        "remote_at": event.remote_at or sub_task.remote_at,
+        "remote_at": _newest(sub_task, event),
         "changed_at": event.at,
     }
     if event.message_id is not None:

@@ -4,8 +4,14 @@ No clock here: the time always comes in from outside.
 """
 
 from datetime import UTC, datetime, timedelta
+from typing import Literal, TypeAlias
 
-__all__ = ["add_seconds", "parse_time", "seconds_between", "to_text"]
+__all__ = ["Order", "add_seconds", "order_of", "parse_time", "seconds_between", "to_text"]
+
+_SECONDS = len("2026-01-31T12:00:00")
+
+Order: TypeAlias = Literal["older", "level", "newer"]
+"""How one time stands to another."""
 
 
 def to_text(moment: datetime) -> str:
@@ -36,3 +42,24 @@ def add_seconds(text: str, seconds: float) -> str:
         return to_text(parse_time(text) + timedelta(seconds=seconds))
     except OverflowError as error:
         raise ValueError(f"{seconds} seconds after {text} is out of range") from error
+
+
+def order_of(heard: str, known: str) -> Order:
+    """How `heard` stands to `known`, at the coarser precision of the two (D14).
+
+    One and the same time may be kept in microseconds here and in milliseconds or whole seconds
+    there: a time that the other one is cut to is level with it.
+    """
+    digits = min(_precision(heard), _precision(known))
+    one, other = heard[:digits], known[:digits]
+    if one == other:
+        return "level"
+    return "older" if one < other else "newer"
+
+
+def _precision(text: str) -> int:
+    """How much of a stored time says something: to the second, the millisecond, or all of it."""
+    fraction = text[_SECONDS + 1 : -1]
+    if fraction == "000000":
+        return _SECONDS
+    return _SECONDS + 4 if fraction.endswith("000") else len(text)

@@ -24,6 +24,7 @@ from ..pause import Pause
 from ..settings import AgentSettings
 from ..store.writer import Recorded
 from .bell import Bell
+from .doubts import Doubts
 from .office import CancelWish, Claim, Office
 from .refusals import FINAL, unwatchable
 from .tokens import PushTokens
@@ -39,7 +40,6 @@ class Desk:
     """One sub-task's desk. Lives as long as the sub-task is open in this process."""
 
     __slots__ = (
-        "_doubt_at",
         "_given",
         "_miss_at",
         "_missed_with",
@@ -54,6 +54,7 @@ class Desk:
         "context_id",
         "deadline",
         "doorbell",
+        "doubts",
         "expected",
         "gone_streaming",
         "has_no_judge",
@@ -117,7 +118,7 @@ class Desk:
         self.missed_with = self._missed_with = ""
         """The code of the error that the last GetTask ended in; empty when it was answered."""
         self._miss_at = 0.0
-        self._doubt_at: float | None = None
+        self.doubts = Doubts(short=self.pause.first * 0.9, long=office.settings.quiet_check)
 
     def note(self, sub_task: SubTask) -> None:
         """Keep what the doorbell compares a push with, and that a fresh reply has not left."""
@@ -316,13 +317,13 @@ class Desk:
                 ),
             )
         )
-        self.held = not recorded.events and (
-            weigh(recorded.sub_task, report, source, self.artifacts.whole) is Verdict.CHANGE
-        )
+        known, artifacts = recorded.sub_task, self.artifacts.whole
+        verdict = weigh(known, report, source, artifacts, confirmed=confirmed)
+        self.held = not recorded.events and verdict is Verdict.CHANGE
         if recorded.events:
             self.pause.reset()
             self._odd = ()
-            self._doubt_at = None
+            self.doubts.clear()
             self.waiting_text = None
         return recorded
 
@@ -359,21 +360,11 @@ class Desk:
         return None if report is None else await self.judge(report, cause)
 
     async def judge(self, report: RemoteReport, cause: Cause) -> Recorded:
-        """Hear what GetTask said. A doubt is settled by a second look, an interval later (D7)."""
-        sub_task = await self.load()
-        verdict = weigh(sub_task, report, "get", self.artifacts.whole)
-        confirmed = False
-        if verdict is Verdict.DOUBT:
-            now = asyncio.get_running_loop().time()
-            if self._doubt_at is None:
-                self._doubt_at = now
-            # With the very time of the question it is the old one, as far as the agent tells:
-            # a slow agent may still be about to take the reply up.
-            is_same_time = report.remote_at is not None and report.remote_at == sub_task.remote_at
-            wait = self.office.settings.quiet_check if is_same_time else self.pause.first * 0.9
-            confirmed = now - self._doubt_at >= wait
-        else:
-            self._doubt_at = None
+        """Hear what GetTask said. A doubt is settled by a second look (D7, D8)."""
+        sub_task, artifacts = await self.load(), self.artifacts.whole
+        verdict = weigh(sub_task, report, "get", artifacts)
+        now = asyncio.get_running_loop().time()
+        confirmed = self.doubts.settle(sub_task, report, artifacts, verdict, now)
         if verdict is Verdict.TEXT:
             self.waiting_text = report
         return await self.hear(report, source="get", cause=cause, confirmed=confirmed)

@@ -23,6 +23,7 @@ from locum.core.hearing import (
 from locum.core.lifecycle import A2AState
 from locum.core.report import RemoteReport, Source, says
 from locum.core.subtask import BESIDE, SubTask
+from locum.core.times import order_of
 
 from ..a2a.reports import Heard
 from ..pump import Pump
@@ -93,7 +94,8 @@ class Ear:
         if is_snapshot and not self._live:
             self._live = True
             self._floor = report.remote_at
-        if self._floor and report.remote_at and report.remote_at < self._floor:
+        floor, at = self._floor, report.remote_at
+        if floor and at and order_of(at, floor) == "older":
             return
         await self._news(sub_task, report)
 
@@ -177,6 +179,8 @@ class Ear:
             return
         if verdict is Verdict.SAME and state is A2AState.WORKING and report.text:
             desk.waiting_text = None  # It says again what is recorded (D17).
+        if state is sub_task.state and self._is_affirmed(sub_task, report):
+            desk.doubts.clear()
         if verdict not in (Verdict.CHANGE, Verdict.DOUBT) or state is None:
             return
         # An end is no replay: nothing can have come after it.
@@ -185,6 +189,11 @@ class Ear:
             await desk.hear(report, source=self._source, cause=self._cause)
             return
         await self._judge(report, state, is_believed=is_believed)
+
+    def _is_affirmed(self, sub_task: SubTask, report: RemoteReport) -> bool:
+        """True when a live update says that it is as is known: GetTask is behind, if it says else."""
+        is_new = self._live and report.kind == "status" and bool(report.remote_at)
+        return is_new and not is_older(sub_task, report)
 
     def _says_all(self, sub_task: SubTask, report: RemoteReport, state: A2AState) -> bool:
         if state.is_terminal:
@@ -214,7 +223,7 @@ class Ear:
         if said_state is state:
             await desk.judge(said if is_echo else _completed(said, report), self._cause)
             return
-        is_newer = bool(said.remote_at and report.remote_at and said.remote_at > report.remote_at)
+        is_newer = _is_newer(said, report)
         said_the_end = said_state is not None and said_state.is_terminal
         if not is_believed or is_newer or said_the_end:
             await desk.judge(said, self._cause)
@@ -238,6 +247,11 @@ class Ear:
             await asyncio.sleep(pause)
             said = _as_meant(await self._desk.ask(judge_gone=False), report)
         return said
+
+
+def _is_newer(said: RemoteReport, report: RemoteReport) -> bool:
+    one, other = said.remote_at, report.remote_at
+    return one is not None and other is not None and order_of(one, other) == "newer"
 
 
 def _is_whole_end(heard: Heard) -> bool:

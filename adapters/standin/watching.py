@@ -179,6 +179,10 @@ async def _tend(desk: Desk, life: _Life) -> None:
         standin = desk.office.settings
         # A change that was heard but may not be recorded yet is looked at again soon (D15).
         most = min(standin.flip_interval, standin.quiet_check) if desk.held else standin.quiet_check
+        due = desk.doubts.due_in(clock())
+        if due is not None:
+            # Nor is a doubt left for long, though no more is asked than by polling.
+            most = min(most, max(due, desk.pause.first))
         quiet = most - (clock() - quiet_since)
         wait = quiet if desk.waiting_text is None else min(quiet, await _text_due(desk))
         try:

@@ -112,6 +112,10 @@ OTHERS: Final[dict[str, str]] = {
     ),
     "question.too_large": "A question was too large to be kept whole; it was cut.",
     "reply.refused": "The agent refused a reply, but had gone on by itself meanwhile.",
+    "timestamp.older": (
+        "GetTask kept saying, for as long as `standin.quiet_check`, what bears an older time than"
+        " what was known; it counts."
+    ),
 }
 """What else may stand among an event's anomalies: the core, the stand-in and the push route name
 these."""
