@@ -170,7 +170,7 @@ async def test_a_page_that_repeats_is_the_last(agent: RawAgent, client: AgentCli
     """I2, J3: an agent that ignores page tokens is not asked for ever."""
     agent.on("ListTasks", page(task(1, "m-8"), after="p1"))
     assert await client.find("m-1", since=SINCE) is None
-    assert len(agent.calls()) == 3
+    assert len(agent.calls("ListTasks")) == 3
 
 
 @pytest.mark.parametrize(

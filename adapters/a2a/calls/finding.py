@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from a2a.types.a2a_pb2 import Message, Task
+from a2a.types.a2a_pb2 import Message, Role, Task
 
 from locum.core.errors import RemoteCallError
 
@@ -78,15 +78,14 @@ async def find_task(
             history=_HISTORY,
         )
 
-    unclear: dict[str, None] = {}
+    others: dict[str, bool] = {}
     tokens = [""]
     for token in tokens:
         page = await read(token)
         for heard in page.tasks:
             if _has_message(heard, message_id):
                 return heard
-            if _may_hide_it(heard):
-                unclear[heard.report.remote_task_id] = None
+            others[heard.report.remote_task_id] = _is_surely_cut(heard)
         if page.next_page_token and page.next_page_token not in tokens:
             tokens.append(page.next_page_token)
         if len(tokens) > _PAGES:
@@ -96,13 +95,16 @@ async def find_task(
         for heard in (await read("")).tasks:
             if _has_message(heard, message_id):
                 return heard
-    return await _look_closer(message_id, list(unclear), read_task)
+    return await _look_closer(message_id, others, read_task)
 
 
 async def _look_closer(
-    message_id: str, task_ids: list[str], read_task: Callable[[str], Awaitable[Heard]]
+    message_id: str, others: dict[str, bool], read_task: Callable[[str], Awaitable[Heard]]
 ) -> Heard | None:
-    """Ask for tasks that were listed without their whole history, one by one."""
+    """Ask for tasks that were listed without the message, one by one: a list may show no more than
+    the latest of each. First those of `others` that surely have more of a history than was listed.
+    """
+    task_ids = sorted(others, key=others.__getitem__, reverse=True)
     for task_id in task_ids[:_CLOSER_LOOKS]:
         try:
             heard = await read_task(task_id)
@@ -112,9 +114,9 @@ async def _look_closer(
             raise
         if _has_message(heard, message_id):
             return heard
-        if not _history_of(heard):
+        if others[task_id] and not _history_of(heard):
             raise _open("it does not show the history of its tasks")
-    if len(task_ids) > _CLOSER_LOOKS:
+    if sum(others.values()) > _CLOSER_LOOKS:
         raise _open("it lists its tasks without their history")
     return None
 
@@ -127,8 +129,10 @@ def _has_message(heard: Heard, message_id: str) -> bool:
     )
 
 
-def _may_hide_it(heard: Heard) -> bool:
-    return not 0 < len(_history_of(heard)) < _HISTORY
+def _is_surely_cut(heard: Heard) -> bool:
+    """True when there is more of a history than this: it begins with what somebody asked for."""
+    history = _history_of(heard)
+    return not 0 < len(history) < _HISTORY or history[0].role == Role.ROLE_AGENT
 
 
 def _history_of(heard: Heard) -> list[Message]:
