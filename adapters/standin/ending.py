@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from typing import Literal, TypeAlias
 
 from locum.core.commands import Cancel, Expire
 from locum.core.errors import RemoteCallError
@@ -15,6 +14,7 @@ from locum.core.subtask import SubTask
 
 from ..a2a.calls.remote_agent import AgentClient
 from ..pause import Pause
+from .cancelling import Answer, CancelCall
 from .desk import Desk
 from .running import running
 from .searching import find_brief, find_reply, hear_found
@@ -28,27 +28,35 @@ LOOK_MOST = 5.0
 """Seconds between two looks at what is being cancelled: growing from the first to the most."""
 
 
-Answer: TypeAlias = Literal["ended", "unknown", "nothing"]
-"""What came of CancelTask: an end, "no such task", or neither."""
-
-
 async def cancel_remote(desk: Desk, action: CancelRemote) -> None:
     """Cancel the remote task; what the agent says it ended as counts, if it says so in time (F2).
 
     A result that was ready is not thrown away. When the agent confirms nothing within
-    `cancel_grace`, the sub-task ends all the same, unconfirmed.
+    `cancel_grace`, the sub-task ends all the same, unconfirmed. A CancelTask that was surely not
+    read by then, above all one of so many that it waits for a place, goes out beside that.
     """
     confirmed = False
+
+    async def hear(sub_task: SubTask, report: RemoteReport) -> bool:
+        return await _has_ended(desk, sub_task, report, action)
+
+    call = CancelCall(desk, hear)
     try:
         async with asyncio.timeout(desk.office.settings.cancel_grace):
-            confirmed = await _cancel(desk, action)
+            confirmed = await _cancel(desk, action, call)
     except TimeoutError:
         logger.info("sub-task %s: the agent did not confirm the cancel in time", desk.id)
+        await call.leave_behind()
+    except BaseException:
+        await call.drop()
+        raise
+    else:
+        await call.drop()
     if not (await desk.load()).is_resolved:
         await _end(desk, action, confirmed=confirmed)
 
 
-async def _cancel(desk: Desk, action: CancelRemote) -> bool:
+async def _cancel(desk: Desk, action: CancelRemote, call: CancelCall) -> bool:
     """True when there is surely nothing left running on the agent."""
     sub_task = await desk.load()
     if not sub_task.is_linked and desk.known.unsent == sub_task.message_id:
@@ -57,6 +65,7 @@ async def _cancel(desk: Desk, action: CancelRemote) -> bool:
     if client is None:
         return False
     if sub_task.is_linked:
+        call.address(sub_task)
         sub_task = await _find_reply(desk, client, sub_task)
     else:
         sub_task = await _find_brief(desk, client, sub_task)
@@ -64,12 +73,11 @@ async def _cancel(desk: Desk, action: CancelRemote) -> bool:
         return True
     if not sub_task.is_linked:
         return False
-    async with (
-        running(_call(desk, client, sub_task, action)) as call,
-        running(_look_on(desk, sub_task, action, call)) as looks,
-    ):
-        await asyncio.wait({call, looks}, return_when=asyncio.FIRST_COMPLETED)
-        if call.done() and call.result() == "ended":
+    call.address(sub_task)
+    answer = call.start(client)
+    async with running(_look_on(desk, sub_task, action, answer)) as looks:
+        await asyncio.wait({answer, looks}, return_when=asyncio.FIRST_COMPLETED)
+        if answer.done() and answer.result() == "ended":
             return True
         has_ended: bool = await looks
         return has_ended
@@ -125,33 +133,6 @@ async def _find_reply(desk: Desk, client: AgentClient, sub_task: SubTask) -> Sub
     if found is not None and found.report.remote_task_id != sub_task.remote_task_id:
         await hear_found(desk, found, "recheck", moved=True)
     return await desk.load()
-
-
-async def _call(desk: Desk, client: AgentClient, sub_task: SubTask, action: CancelRemote) -> Answer:
-    """CancelTask, once; again only when it was surely not read. What came of it.
-
-    When the task has not ended, or the agent refuses, it is time for a look: it may be over already.
-    """
-    answer: Answer = "nothing"
-    pause = desk.retry_pause()
-    while True:
-        try:
-            said = await client.cancel(
-                sub_task.remote_task_id, participant_id=sub_task.participant_id
-            )
-        except RemoteCallError as error:
-            if error.kind == "transient":
-                pause.at_least(error.retry_after)
-                await asyncio.sleep(pause.step())
-                continue
-            logger.info("sub-task %s: CancelTask: %s", desk.id, error.code)
-            if error.code == "remote.not_found":
-                answer = "unknown"
-        else:
-            if await _has_ended(desk, sub_task, desk.take(said.report), action):
-                return "ended"
-        desk.doorbell.set()
-        return answer
 
 
 async def _look_on(

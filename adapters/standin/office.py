@@ -1,7 +1,7 @@
 """What all stand-ins of a harness share, and what is brought to a desk from outside. Does nothing."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from random import Random
 
@@ -11,6 +11,7 @@ from locum.core.times import to_text
 from ..a2a.registry import Agent
 from ..settings import StandinSettings
 from ..store.journal import Journal
+from .errands import Errands
 
 __all__ = ["CancelWish", "Claim", "Office"]
 
@@ -27,6 +28,8 @@ class Office:
     agent: Callable[[str], Agent | None]
     reach: Callable[[str], Awaitable[None]]
     """Looks at an agent's card again when it cannot be called yet. Raises LocumError."""
+    errands: Errands = field(default_factory=Errands)
+    """What is still called beside sub-tasks that have ended."""
 
     def now(self) -> str:
         """The time to record."""

@@ -105,6 +105,7 @@ class Supervisor:
             self._recovery.stop()
             for desk in self._desks.values():
                 desk.stop()
+            await self._office.errands.stop()
 
     # --- desks
 

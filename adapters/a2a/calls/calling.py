@@ -166,6 +166,7 @@ class Caller:
         config_id: str = "",
         participant_id: str | None = None,
         timeout: float | None = None,
+        on_sent: Callable[[], None] | None = None,
     ) -> tuple[Call, T]:
         """A whole call that is no stream: what was seen of it, and its answer.
 
@@ -177,6 +178,7 @@ class Caller:
             config_id=config_id,
             participant_id=participant_id,
             timeout=timeout,
+            on_sent=on_sent,
         ) as call:
             token = CALL.set(call.notes)
             try:

@@ -169,9 +169,17 @@ class AgentClient(PushCalls):
         return AskedTask(call, task_id).check(call.heard(task))
 
     async def cancel(
-        self, task_id: str, *, participant_id: str | None = None, timeout: float | None = None
+        self,
+        task_id: str,
+        *,
+        participant_id: str | None = None,
+        timeout: float | None = None,
+        on_sent: Callable[[], None] | None = None,
     ) -> Heard:
-        """Ask for a task's end; the task as it is then. `remote.not_cancelable` when it is over."""
+        """Ask for a task's end; the task as it is then. `remote.not_cancelable` when it is over.
+
+        `on_sent` is called when bytes of it are about to leave: until then it surely was not read.
+        """
         call, task = await self._caller.ask(
             "CancelTask",
             self._plain.cancel_task,
@@ -179,6 +187,7 @@ class AgentClient(PushCalls):
             task_id=task_id,
             participant_id=participant_id,
             timeout=timeout,
+            on_sent=on_sent,
         )
         return AskedTask(call, task_id).check(call.heard(task))
 
