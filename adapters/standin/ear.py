@@ -218,12 +218,14 @@ class Ear:
         # Of what may be replayed, the words of another question at one and the same time are none
         # that GetTask lacks.
         is_echo = not self._live and sub_task.state is state and is_level(sub_task, report)
+        # After an end that was heard live nothing can have come, whatever the time of an answer (K5).
+        is_end = self._live and is_believed and state.is_terminal
         self._live = True
         self._floor = said.remote_at or self._floor
         if said_state is state:
             await desk.judge(said if is_echo else _completed(said, report), self._cause)
             return
-        is_newer = _is_newer(said, report)
+        is_newer = _is_newer(said, report) and not is_end
         said_the_end = said_state is not None and said_state.is_terminal
         if not is_believed or is_newer or said_the_end:
             await desk.judge(said, self._cause)
