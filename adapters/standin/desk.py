@@ -52,7 +52,6 @@ class Desk:
         "backstop",
         "claims",
         "context_id",
-        "deadline",
         "doorbell",
         "doubts",
         "expected",
@@ -88,7 +87,6 @@ class Desk:
         """The running loop; None while it waits for a push or a reply."""
         self.attention = Bell()
         self.backstop: asyncio.TimerHandle | None = None
-        self.deadline: asyncio.TimerHandle | None = None
         self.doorbell = Bell()
         """Set when a push or the backstop says that it is time for a look (D3, D8)."""
         self.remote_task_id = ""
@@ -137,11 +135,10 @@ class Desk:
             on_taken_up()
 
     def stop(self) -> None:
-        """End the loop and the timers."""
+        """End the loop and the timer."""
         self._search_for(())
-        for handle in (self.backstop, self.deadline):
-            if handle is not None:
-                handle.cancel()
+        if self.backstop is not None:
+            self.backstop.cancel()
         if self.task is not None:
             self.task.cancel()
 

@@ -21,10 +21,10 @@ from locum.core.errors import LocumError
 from locum.core.events import Event, Linked, Parked, PushRevoked, Resolved
 from locum.core.lifecycle import A2AState
 from locum.core.subtask import SubTask
-from locum.core.times import seconds_between
 from locum.projections.tables import Slot
 
 from ..settings import AgentSettings
+from .deadlines import Deadlines
 from .desk import Desk
 from .loop import work
 from .office import CancelWish, Claim, Office
@@ -52,6 +52,7 @@ class Supervisor:
         self._unsent: dict[str, str] = {}
         """Of these, the messages that had surely not left then, by sub-task."""
         self._recovery = Recovery(places=self._places, start=self._take_up)
+        self._deadlines = Deadlines(now=office.now, due=self._has_come)
         self._stop = asyncio.Event()
         self._ready = asyncio.Event()
         self._group: asyncio.TaskGroup | None = None
@@ -103,6 +104,7 @@ class Supervisor:
             await self._stop.wait()
             self._group = None
             self._recovery.stop()
+            self._deadlines.stop()
             for desk in self._desks.values():
                 desk.stop()
             await self._office.errands.stop()
@@ -115,7 +117,7 @@ class Supervisor:
         if desk is None:
             desk = Desk(self._office, sub_task.id, sub_task.parent_id, sub_task.agent_id)
             self._desks[sub_task.id] = desk
-            self._set_deadline(desk, sub_task.deadline)
+            self._deadlines.set(sub_task.id, sub_task.deadline)
         if unsent:
             desk.mark_unsent(sub_task.message_id)
         desk.note(sub_task)
@@ -154,8 +156,7 @@ class Supervisor:
         if slot.id in self._desks:
             return
         self._slots[slot.id] = slot
-        if slot.deadline is not None:
-            self.desk(slot.id)
+        self._deadlines.set(slot.id, slot.deadline)
         self._recovery.add(slot.id, slot.agent)
 
     def take_up(self) -> None:
@@ -182,13 +183,18 @@ class Supervisor:
             desk.recovered = True
             desk.mark_unsent(self._unsent.pop(slot.id, ""))
             self._desks[slot.id] = desk
-            self._set_deadline(desk, slot.deadline)
         return self._desks.get(sub_task_id)
 
     def wake(self, desk: Desk) -> None:
         """The record or a wish changed: the loop asks the policy again, or a new one starts."""
         desk.attention.set()
         self._start(desk)
+
+    def _has_come(self, sub_task_id: str) -> None:
+        """The deadline of this one has come (C11)."""
+        desk = self.desk(sub_task_id)
+        if desk is not None:
+            self.wake(desk)
 
     def _look(self, desk: Desk) -> None:
         """It is time for a look at the task: a push came, or none for long."""
@@ -296,6 +302,7 @@ class Supervisor:
         desk.taken_up()
         if sub_task.is_resolved:
             desk.stop()
+            self._deadlines.forget(desk.id)
             self._desks.pop(desk.id, None)
             return
         if sub_task.watch is not None and sub_task.watch.mode == "push":
@@ -312,16 +319,3 @@ class Supervisor:
         # Not in the context of who sets the timer: it would keep that call's notes and trace alive.
         loop = asyncio.get_running_loop()
         return loop.call_later(wait, do, *about, context=self._context)
-
-    def _set_deadline(self, desk: Desk, deadline: str | None) -> None:
-        if deadline is None:
-            return
-        left = max(seconds_between(self._office.now(), deadline), 0.0)
-        desk.deadline = self._later(left + 0.001, self._due, desk, deadline)
-
-    def _due(self, desk: Desk, deadline: str) -> None:
-        """The deadline has come, unless the clock is behind the loop's: then a little later."""
-        if seconds_between(self._office.now(), deadline) > 0:
-            self._set_deadline(desk, deadline)
-        else:
-            self.wake(desk)
