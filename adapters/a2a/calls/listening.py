@@ -1,6 +1,8 @@
 """The answers of one streamed call, one after another, as they have to be about one task (K3)."""
 
-from ..reports import Heard, unwrap
+from a2a.types.a2a_pb2 import Message, Role
+
+from ..reports import Heard, Payload, unwrap
 from .about import AskedTask
 from .calling import Call
 from .sdk_stream import SdkStream
@@ -10,17 +12,26 @@ __all__ = ["Listener"]
 
 class Listener:
     """Hears what comes on `stream`. `timeout`: seconds until the first event, None for no end.
+    `sent` is the id of the message that it answers.
 
-    The wire ends the stream after a task's end or a direct answer (K5, C5).
+    The wire ends the stream after a task's end or a direct answer (K5, C5). A message of ours that
+    comes back is no answer.
     """
 
     def __init__(
-        self, stream: SdkStream, call: Call, asked: AskedTask, timeout: float | None
+        self,
+        stream: SdkStream,
+        call: Call,
+        asked: AskedTask,
+        timeout: float | None,
+        *,
+        sent: str = "",
     ) -> None:
         self._stream = stream
         self._call = call
         self._asked = asked
         self._timeout = timeout
+        self._sent = sent
 
     async def next(self) -> Heard | None:
         """The next thing heard, None when there is no more.
@@ -34,5 +45,15 @@ class Listener:
             if event is None:
                 return None
             payload = unwrap(event)
-            if payload is not None:
-                return self._asked.check(self._call.heard(payload))
+            if payload is None:
+                continue
+            if self._is_echo(payload):
+                self._call.notes.note(["message.echo"])
+                continue
+            return self._asked.check(self._call.heard(payload))
+
+    def _is_echo(self, payload: Payload) -> bool:
+        if not isinstance(payload, Message):
+            return False
+        is_sent = bool(self._sent) and payload.message_id == self._sent
+        return is_sent or payload.role == Role.ROLE_USER

@@ -24,6 +24,7 @@ __all__ = ["Framer"]
 
 _METHOD: Final = "SubscribeToTask"  # every stream brings the same frames
 _TERMINAL: Final = TERMINAL_STATES | {3, 4, 5, 7}  # ProtoJSON takes an enum's number too
+_USER: Final = ("ROLE_USER", 1)
 _ERROR_WORDS: Final = 1000
 _TOGETHER: Final = 16 << 10
 """Bytes of events that are handed on as one: what the SDK then holds is read even by who leaves."""
@@ -151,7 +152,8 @@ class Framer:
         ((name, payload),) = frame.items()
         status = payload.get("status") if name in ("task", "statusUpdate") else None
         ended = isinstance(status, dict) and status.get("state") in _TERMINAL
-        self._count(last=ended or name == "message", ended=ended)
+        is_answer = name == "message" and payload.get("role") not in _USER
+        self._count(last=ended or is_answer, ended=ended)
         return _event(dumped(enveloped(frame, rpc=self._asked.rpc)))
 
     def _count(self, *, last: bool, ended: bool) -> None:

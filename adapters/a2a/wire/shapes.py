@@ -162,11 +162,14 @@ class Frame(Struct, frozen=True, gc=False):
 
     payload: Literal["task", "message", "statusUpdate", "artifactUpdate", "tasks"]
     state: str = ""
+    is_echo: bool = False
+    """It is a message, and none of the agent's."""
 
     @property
     def is_last(self) -> bool:
-        """True when nothing can follow it on a stream (K5): a terminal state, or a message."""
-        return self.payload == "message" or self.state in TERMINAL_STATES
+        """True when nothing can follow it on a stream (K5): a terminal state, or an answer (C5)."""
+        is_answer = self.payload == "message" and not self.is_echo
+        return is_answer or self.state in TERMINAL_STATES
 
 
 def look(raw: bytes, method: str, *, rpc: bool) -> Frame | None:
@@ -204,7 +207,8 @@ def _payload(result: Any) -> Frame | None:
         case (None, None, _Task() as task, None):
             return Frame("task", task.status.state) if _task_ok(task) else None
         case (None, None, None, _Message() as message):
-            return Frame("message") if _message_ok(message) else None
+            is_echo = message.role == "ROLE_USER"
+            return Frame("message", is_echo=is_echo) if _message_ok(message) else None
         case _:
             return None
 
