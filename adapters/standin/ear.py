@@ -28,6 +28,7 @@ from locum.core.times import order_of
 from ..a2a.reports import Heard
 from ..pump import Pump
 from .desk import Desk
+from .earlier import EARLIER, fail_if_followed, is_earlier, is_of_other_work
 from .running import running
 
 __all__ = ["Ear"]
@@ -79,11 +80,15 @@ class Ear:
         is_snapshot = heard.kind == "task" and not is_older(sub_task, heard)
         # A snapshot that lacks what was heard does not show that the replay is over (D12).
         self._whole = self._whole or (is_snapshot and desk.artifacts.are_in(heard))
+        if self._source == "send" and is_earlier(sub_task, heard):
+            desk.notice((EARLIER,))
         report = desk.take(heard, replayed=not (self._whole or is_snapshot))
         if sub_task.is_resolved:
             return
         if report.kind == "message":
             await self._words(sub_task, report)
+            return
+        if not sub_task.is_linked and await fail_if_followed(desk, sub_task, report):
             return
         if not sub_task.is_linked or self._is_moving(sub_task, report):
             sub_task = await self._link(sub_task, report)
@@ -146,7 +151,8 @@ class Ear:
         return is_another and (self._moved or not sub_task.is_linked)
 
     async def _named_task(self, sub_task: SubTask, task_id: str) -> RemoteReport | None:
-        """The task that a message names, None when the agent does not know it (C4, C5).
+        """The task that a message names, None when the agent does not know it (C4, C5), or when it is
+        a task of earlier, which the message only refers to.
 
         Many agents give a direct answer the id of a task that they never made. One that cannot be
         asked now is asked a few times more, and then believed to be one of these.
@@ -164,6 +170,8 @@ class Ear:
                     return None
                 await asyncio.sleep(pause)
             else:
+                if is_of_other_work(sub_task, said.report):
+                    return None
                 asked = msgspec.structs.replace(said.report, asked_at=sub_task.version)
                 return desk.take(asked)
         return None

@@ -45,7 +45,7 @@ async def test_a_message_that_names_its_task(binding: Any, streaming: bool, trou
 async def test_a_message_whose_task_is_over(binding: Any) -> None:
     """C5, D12: the task that it names has ended without a word: the message's words count."""
     async with RawAgent(binding) as agent:
-        agent.put(T("COMPLETED"))
+        agent.put(T("COMPLETED", ts=LATER))
         _answer(agent, M("there are 12", task="t1", context="c1"))
         async with locum({"a": agent.url}) as harness:
             row = await harness.spawn("p", agent="a", goal="count")

@@ -114,6 +114,10 @@ OTHERS: Final[dict[str, str]] = {
     ),
     "question.too_large": "A question was too large to be kept whole; it was cut.",
     "reply.refused": "The agent refused a reply, but had gone on by itself meanwhile.",
+    "task.earlier": (
+        "An answer was a task that had ended, by its own time, before the brief or the reply that it"
+        " answers; what it says counts."
+    ),
     "timestamp.older": (
         "GetTask kept saying, for as long as `standin.quiet_check`, what bears an older time than"
         " what was known; it counts."
