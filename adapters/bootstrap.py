@@ -27,7 +27,7 @@ from .a2a.own.opening import open_self
 from .a2a.registry import Registry
 from .lookout import Lookout
 from .ordering import Brief, follows_of, keyed_id, new_id, reply_command, spawn_command, utc_now
-from .requests import checked_id, checked_line, checked_text
+from .requests import checked_id, checked_line, checked_string, checked_text
 from .settings import Settings
 from .standin.office import Office
 from .standin.supervisor import Supervisor
@@ -189,8 +189,10 @@ class Harness(Unopened):
             parent_tasks=parent_tasks,
             correlation_id=correlation_id,
         )
-        accepted = await self._registry.ready(agent)
-        before = None if follows is None else await self._journal.load(follows)
+        accepted = await self._registry.ready(checked_string("agent", agent))
+        before = None
+        if follows is not None:
+            before = await self._journal.load(checked_string("follows", follows))
         command = spawn_command(
             brief,
             sub_task_id=sub_task_id,
@@ -247,7 +249,7 @@ class Harness(Unopened):
         """
         reason = checked_text("reason", reason, limit=4_000)
         actor = checked_line("actor", actor)
-        sub_task = await self._journal.load(sub_task_id)
+        sub_task = await self._journal.load(checked_string("sub_task_id", sub_task_id))
         if not sub_task.is_resolved:
             self._supervisor.cancel(sub_task, actor, reason, correlation_id or "")
         return await self._lookout.row_when(sub_task_id, lambda row: row.state.is_terminal)

@@ -20,9 +20,18 @@ from locum.core.times import add_seconds, to_text
 from .a2a.agent import Agent
 from .a2a.extensions import TASK_EXTENSION
 from .a2a.wire.words import one_line
-from .requests import checked_id, checked_line, checked_parts, checked_text, checked_timeout
+from .requests import (
+    checked_each,
+    checked_id,
+    checked_line,
+    checked_parts,
+    checked_question,
+    checked_string,
+    checked_text,
+    checked_timeout,
+)
 from .settings.agents import SELF
-from .values import found_in, refusal
+from .values import refusal
 
 __all__ = ["Brief", "follows_of", "keyed_id", "new_id", "reply_command", "spawn_command", "utc_now"]
 
@@ -79,9 +88,6 @@ def spawn_command(
 ) -> Spawn:
     """The command that records the brief for an agent. Raises RequestError."""
     goal = checked_text("goal", brief.goal, empty=False, wanted="what is to be done, in words")
-    if isinstance(brief.acceptance_criteria, str):
-        found = found_in(brief.acceptance_criteria)
-        raise refusal("acceptance_criteria", found=found, accepted="an array of strings")
     seconds = checked_timeout(brief.timeout)
     at = to_text(now)
     return Spawn(
@@ -96,9 +102,8 @@ def spawn_command(
         name=checked_line("name", brief.name) or _name_from(goal),
         goal=goal,
         description=checked_text("description", brief.description),
-        acceptance_criteria=tuple(
-            checked_text(f"acceptance_criteria[{index}]", text)
-            for index, text in enumerate(brief.acceptance_criteria)
+        acceptance_criteria=checked_each(
+            "acceptance_criteria", brief.acceptance_criteria, checked_text
         ),
         parts=checked_parts(brief.parts),
         message_id=str(uuid.uuid4()),
@@ -107,7 +112,7 @@ def spawn_command(
         envelope=_envelope_for(agent),
         model=checked_line("model", brief.model),
         reasoning_effort=checked_line("reasoning_effort", brief.reasoning_effort),
-        parent_tasks=tuple(checked_id("parent_tasks", one) for one in brief.parent_tasks),
+        parent_tasks=checked_each("parent_tasks", brief.parent_tasks, checked_id),
         follows=follows,
         deadline=None if seconds is None else add_seconds(at, seconds),
         idempotency_key=brief.idempotency_key,
@@ -127,7 +132,7 @@ def reply_command(
     """The command that records a reply. Raises RequestError."""
     checked = checked_parts(parts)
     return Reply(
-        sub_task_id=sub_task_id,
+        sub_task_id=checked_string("sub_task_id", sub_task_id),
         at=to_text(now),
         actor=checked_line("actor", actor),
         correlation_id=checked_line("correlation_id", correlation_id or ""),
@@ -136,7 +141,7 @@ def reply_command(
             "text", text, empty=bool(checked), wanted="the answer, in words or as parts"
         ),
         parts=checked,
-        question=question,
+        question=checked_question(question),
     )
 
 

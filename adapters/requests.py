@@ -5,7 +5,7 @@ JSON carries, parts with exactly one content.
 """
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -18,9 +18,12 @@ from .a2a.envelope import to_wire_part
 from .values import Mistake, accepted_in, found_in, refusal, refusal_of
 
 __all__ = [
+    "checked_each",
     "checked_id",
     "checked_line",
     "checked_parts",
+    "checked_question",
+    "checked_string",
     "checked_text",
     "checked_timeout",
 ]
@@ -32,6 +35,17 @@ PARTS_LIMIT = 1_000
 PART_LIMIT = 2**26
 TIMEOUT_LIMIT = 366 * 86_400.0
 """The longest timeout of a sub-task, in seconds."""
+VERSION_LIMIT = 2**63 - 1
+
+
+def checked_string(field: str, value: object) -> str:
+    """`value`, when it is a string, whatever is in it: there is none of that name, perhaps.
+
+    Raises RequestError.
+    """
+    if not isinstance(value, str):
+        raise refusal(field, found=found_in(value), accepted="a string")
+    return value
 
 
 def checked_text(
@@ -46,19 +60,27 @@ def checked_text(
 
     `wanted` is what is accepted in the place of one that is empty and may not be.
     """
-    if not isinstance(value, str):
-        raise refusal(field, found=found_in(value), accepted="a string")
-    if not empty and not value.strip():
-        raise refusal(field, found=found_in(value), accepted=wanted)
-    if len(value) > limit:
-        found = f"a string of {len(value)} characters"
+    text = checked_string(field, value)
+    if not empty and not text.strip():
+        raise refusal(field, found=found_in(text), accepted=wanted)
+    if len(text) > limit:
+        found = f"a string of {len(text)} characters"
         raise refusal(field, found=found, accepted=f"at most {limit} characters")
     try:
-        value.encode()
+        text.encode()
     except UnicodeEncodeError as error:
         found = f"half of a surrogate pair at position {error.start}"
         raise refusal(field, found=found, accepted="Unicode text") from error
-    return value
+    return text
+
+
+def checked_each(
+    field: str, values: object, check: Callable[[str, object], str]
+) -> tuple[str, ...]:
+    """What `check` gives of each of several, with its place as its field. Raises RequestError."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise refusal(field, found=found_in(values), accepted="an array of strings")
+    return tuple(check(f"{field}[{index}]", value) for index, value in enumerate(values))
 
 
 def checked_line(field: str, value: object, *, limit: int = LINE_LIMIT) -> str:
@@ -83,11 +105,25 @@ def checked_timeout(value: object) -> float | None:
     """Seconds, or None for no deadline. Raises RequestError."""
     if value is None:
         return None
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 < float(value) <= TIMEOUT_LIMIT:  # type: ignore[arg-type]  # is a number
-        accepted = f"seconds, a number more than 0 and at most {TIMEOUT_LIMIT:.0f}; or null"
-        raise refusal("timeout", found=found_in(value), accepted=accepted)
-    return float(value)  # type: ignore[arg-type]  # is a number
+    # Compared as it is: a whole number may be too large for a float.
+    if (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and 0 < value <= TIMEOUT_LIMIT
+    ):
+        return float(value)
+    accepted = f"seconds, a number more than 0 and at most {TIMEOUT_LIMIT:.0f}; or null"
+    raise refusal("timeout", found=found_in(value), accepted=accepted)
+
+
+def checked_question(value: object) -> int | None:
+    """The version of a row, or None for any open question. Raises RequestError."""
+    if value is None:
+        return None
+    if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= VERSION_LIMIT:
+        return value
+    accepted = "the version of the row that was answered, a whole number more than 0; or null"
+    raise refusal("question", found=found_in(value), accepted=accepted)
 
 
 def checked_parts(parts: Sequence[Part | Mapping[str, Any]]) -> tuple[Part, ...]:
