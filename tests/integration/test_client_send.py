@@ -346,7 +346,7 @@ async def test_a_failure_gives_its_reason() -> None:
         assert (await client.send("go")).text == "no chairs left"
         agent.on("SendMessage", T("REJECTED", url_part("https://example.com/why")))
         result = await client.send("go")
-        assert (result.text, result.failed) == ("", True)
+        assert (result.text, result.failed) == ("https://example.com/why", True)
 
 
 # With an agent that is a2a-sdk's own
