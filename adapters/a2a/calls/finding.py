@@ -21,6 +21,7 @@ _PAGE_SIZE = 50
 _PAGES = 20
 _HISTORY = 100
 _CLOSER_LOOKS = 20
+_HIDDEN = 2
 _SKEW = timedelta(minutes=10)
 """How far an agent's clock may be behind ours."""
 
@@ -78,14 +79,14 @@ async def find_task(
             history=_HISTORY,
         )
 
-    others: dict[str, bool] = {}
+    others: dict[str, int] = {}
     tokens = [""]
     for token in tokens:
         page = await read(token)
         for heard in page.tasks:
             if _has_message(heard, message_id):
                 return heard
-            others[heard.report.remote_task_id] = _is_surely_cut(heard)
+            others[heard.report.remote_task_id] = _cut(heard)
         if page.next_page_token and page.next_page_token not in tokens:
             tokens.append(page.next_page_token)
         if len(tokens) > _PAGES:
@@ -99,10 +100,10 @@ async def find_task(
 
 
 async def _look_closer(
-    message_id: str, others: dict[str, bool], read_task: Callable[[str], Awaitable[Heard]]
+    message_id: str, others: dict[str, int], read_task: Callable[[str], Awaitable[Heard]]
 ) -> Heard | None:
     """Ask for tasks that were listed without the message, one by one: a list may show no more than
-    the latest of each. First those of `others` that surely have more of a history than was listed.
+    the latest of each. First those of `others` that seem to have more of a history than was listed.
     """
     task_ids = sorted(others, key=others.__getitem__, reverse=True)
     for task_id in task_ids[:_CLOSER_LOOKS]:
@@ -114,9 +115,9 @@ async def _look_closer(
             raise
         if _has_message(heard, message_id):
             return heard
-        if others[task_id] and not _history_of(heard):
+        if others[task_id] == _HIDDEN and not _history_of(heard):
             raise _open("it does not show the history of its tasks")
-    if sum(others.values()) > _CLOSER_LOOKS:
+    if sum(cut == _HIDDEN for cut in others.values()) > _CLOSER_LOOKS:
         raise _open("it lists its tasks without their history")
     return None
 
@@ -129,10 +130,15 @@ def _has_message(heard: Heard, message_id: str) -> bool:
     )
 
 
-def _is_surely_cut(heard: Heard) -> bool:
-    """True when there is more of a history than this: it begins with what somebody asked for."""
+def _cut(heard: Heard) -> int:
+    """How surely a task has more of a history than was listed, 0 to `_HIDDEN`.
+
+    A whole one begins with what somebody asked for.
+    """
     history = _history_of(heard)
-    return not 0 < len(history) < _HISTORY or history[0].role == Role.ROLE_AGENT
+    if not 0 < len(history) < _HISTORY:
+        return _HIDDEN
+    return int(history[0].role == Role.ROLE_AGENT)
 
 
 def _history_of(heard: Heard) -> list[Message]:
