@@ -23,6 +23,7 @@ from ..pump import StreamEndedError, pumped
 from .departure import Departure
 from .desk import Desk
 from .ear import Ear
+from .late import Late
 from .refusals import not_asked, refused_brief, words_of
 from .searching import find_brief, find_reply, hear_found
 
@@ -211,7 +212,8 @@ async def _look_for(desk: Desk, client: AgentClient, sub_task: SubTask) -> Heard
 
 
 async def deliver_reply(desk: Desk, *, look_first: bool) -> None:
-    """Send the recorded reply until the agent has it or refuses it (C12, I3)."""
+    """Send the recorded reply until the agent has it or refuses it, however late (C12, I3)."""
+    late = Late(desk)
     pause = desk.retry_pause()
     in_doubt = look_first
     unlooked = 0
@@ -248,6 +250,7 @@ async def deliver_reply(desk: Desk, *, look_first: bool) -> None:
             in_doubt = in_doubt or error.kind == "in_doubt"
             if not in_doubt:
                 desk.mark_unsent(pending.message_id)
+            late.note(error)
             pause.at_least(error.retry_after)
             await asyncio.sleep(pause.step())
             continue
