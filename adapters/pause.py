@@ -28,6 +28,11 @@ class Pause:
         """Make the next pause no shorter than what the agent asked for, up to `LONGEST`."""
         self._floor = max(self._floor, min(seconds or 0.0, LONGEST))
 
+    @property
+    def asked_for(self) -> float:
+        """Seconds that the agent asked for, up to `LONGEST`; 0 when it did not."""
+        return self._floor
+
     def step(self) -> float:
         """The next pause: within ±10 % of the nominal one, so that agents are not asked in step."""
         nominal, self._next = self._next, min(self._next * 2, max(self.most, self.first))

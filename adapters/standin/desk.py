@@ -69,6 +69,7 @@ class Desk:
         "remote_task_id",
         "task",
         "token_digest",
+        "unanswered",
         "waiting_text",
         "wish",
     )
@@ -105,6 +106,8 @@ class Desk:
         """True when the agent refused GetTask altogether."""
         self.held = False
         """True when a change was heard that may not be recorded yet (D15)."""
+        self.unanswered = False
+        """True when GetTask did not answer the latest look, and may answer another (D3)."""
         self.waiting_text: RemoteReport | None = None
         self.pause = Pause(
             self.settings.follow_interval, office.settings.follow_backoff, office.random

@@ -29,6 +29,7 @@ from .desk import Desk
 from .loop import work
 from .office import CancelWish, Claim, Office
 from .recovery import Recovery
+from .watching import next_look
 
 __all__ = ["Supervisor"]
 
@@ -306,14 +307,7 @@ class Supervisor:
             self._desks.pop(desk.id, None)
             return
         if sub_task.watch is not None and sub_task.watch.mode == "push":
-            spread = self._office.random.uniform(0.9, 1.0)
-            standin = self._office.settings
-            # A change that was heard but may not be recorded yet is looked at again soon (D15).
-            wait = standin.flip_interval if desk.held else standin.push_backstop
-            due = desk.doubts.due_in(asyncio.get_running_loop().time())
-            if due is not None:
-                wait = min(wait, max(due, desk.pause.first))
-            desk.backstop = self._later(wait * spread, self._look, desk)
+            desk.backstop = self._later(next_look(desk), self._look, desk)
 
     def _later(self, wait: float, do: Callable[..., None], *about: object) -> asyncio.TimerHandle:
         # Not in the context of who sets the timer: it would keep that call's notes and trace alive.

@@ -19,9 +19,10 @@ from ..a2a.reports import Heard
 from ..pump import Pump, StreamEndedError, pumped
 from .desk import Desk
 from .ear import Ear
+from .office import Claim
 from .running import running
 
-__all__ = ["follow", "look", "poll"]
+__all__ = ["follow", "look", "next_look", "poll"]
 
 logger = logging.getLogger("locum.standin")
 
@@ -52,7 +53,7 @@ async def look(desk: Desk, *, only_ends: bool = False) -> None:
 
     While GetTask does not show what a push claimed, it is asked again after 1, 2 and 4 seconds
     (`push_recheck`). With `only_ends` a reply is on its way: until the agent has it, nothing but
-    an end is news.
+    an end is news. A look that GetTask did not answer is still to be taken: `next_look` says when.
     """
     desk.doorbell.clear()
     claims, desk.claims = desk.claims, ()
@@ -63,14 +64,47 @@ async def look(desk: Desk, *, only_ends: bool = False) -> None:
         report = await desk.ask()
         if report is not None and not (only_ends and not _is_end(report)):
             await desk.judge(report, cause)
+        _note_answer(desk, is_answered=report is not None)
         sub_task = await desk.load()
         if claimed is None or pause is None or sub_task.is_resolved or desk.claims:
-            return
+            break
         if only_ends and not claimed.is_terminal:
-            return
+            break
         if report is not None and heard_state(sub_task, report) in (claimed, None):
-            return
+            break
+        if desk.pause.asked_for > pause:
+            break
         await asyncio.sleep(pause)
+    if desk.unanswered and not only_ends:
+        _keep(desk, claims[-1:])
+
+
+def _keep(desk: Desk, claims: tuple[Claim, ...]) -> None:
+    """Whoever rang has not been answered yet, unless somebody else has rung since."""
+    desk.claims = desk.claims or claims
+
+
+def _note_answer(desk: Desk, *, is_answered: bool) -> None:
+    if is_answered and desk.unanswered:
+        desk.pause.reset()
+    # An agent that has no GetTask will have none the next time.
+    desk.unanswered = not is_answered and not desk.has_no_judge
+
+
+def next_look(desk: Desk) -> float:
+    """Seconds until a task that is watched by push is looked at although nobody rings (D8)."""
+    standin = desk.office.settings
+    # A change that was heard but may not be recorded yet is looked at again soon (D15).
+    wait = standin.flip_interval if desk.held else standin.push_backstop
+    due = desk.doubts.due_in(asyncio.get_running_loop().time())
+    if due is not None:
+        wait = min(wait, max(due, desk.pause.first))
+    wait *= desk.office.random.uniform(0.9, 1.0)
+    if not desk.unanswered:
+        return wait
+    # Nothing could be asked: no later than Retry-After or the growing pauses have it (D3).
+    asked_for = desk.pause.asked_for
+    return max(min(wait, desk.pause.step()), asked_for)
 
 
 def _is_end(report: RemoteReport) -> bool:
