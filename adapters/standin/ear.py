@@ -227,7 +227,8 @@ class Ear:
         # that GetTask lacks.
         is_echo = not self._live and sub_task.state is state and is_level(sub_task, report)
         # After an end that was heard live nothing can have come, whatever the time of an answer (K5).
-        is_end = self._live and is_believed and state.is_terminal
+        # What only looks parked is COMPLETED, too; another question may follow that (D13).
+        is_end = self._live and is_believed and report.state is state and state.is_terminal
         self._live = True
         self._floor = said.remote_at or self._floor
         if said_state is state:
