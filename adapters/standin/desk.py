@@ -34,6 +34,7 @@ __all__ = ["Desk"]
 logger = logging.getLogger("locum.standin")
 
 _NOBODY: frozenset[str] = frozenset()
+_AS_ASKED: dict[str, tuple[str, ...]] = {}
 
 
 class Desk:
@@ -51,6 +52,7 @@ class Desk:
         "attention",
         "backstop",
         "claims",
+        "config_ids",
         "context_id",
         "doorbell",
         "doubts",
@@ -93,6 +95,8 @@ class Desk:
         self.remote_task_id = ""
         self.token_digest: str | None = None
         self.claims: tuple[Claim, ...] = ()
+        self.config_ids = _AS_ASKED
+        """The ids that an agent gave our push configs itself, by the remote task they are on (F1)."""
         self.expected = _NOBODY
         """Replies that are being recorded: whichever of them is, it has not left yet."""
         self.wish: CancelWish | None = None
@@ -253,6 +257,12 @@ class Desk:
         """The agent has the push config of this digest; its token is not needed here again."""
         self.known = msgspec.structs.replace(self.known, registered=digest)
         self._tokens.forget()
+
+    def note_config_id(self, remote_task_id: str, config_id: str) -> None:
+        """The agent keeps a push config of this task under an id of its own: that is deleted."""
+        known = self.config_ids.get(remote_task_id, ())
+        if config_id not in known:
+            self.config_ids = {**self.config_ids, remote_task_id: (*known, config_id)}
 
     def want_cancel(self, wish: CancelWish) -> None:
         """Somebody wants the end (F2). The first wish is the one that is recorded."""

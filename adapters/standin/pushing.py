@@ -6,13 +6,17 @@ The token's digest was recorded before this module gives the token to anybody.
 
 import asyncio
 import logging
+from contextlib import suppress
 from typing import Literal
+
+import httpx
 
 from locum.core.commands import RevokePush, Rewatch
 from locum.core.errors import RemoteCallError
 from locum.core.policy import DeletePush, RegisterPush
 
 from ..a2a.calls.remote_agent import AgentClient
+from ..a2a.wire.words import one_line, redacted
 from ..pause import Pause
 from .desk import Desk
 from .watching import look
@@ -43,9 +47,10 @@ async def register_push(desk: Desk, action: RegisterPush) -> None:
         await _take_up(desk, client, action)
         return
     sub_task = await desk.load()
+    task_id = sub_task.remote_task_id
     try:
-        await client.create_push(
-            sub_task.remote_task_id,
+        kept = await client.create_push(
+            task_id,
             config_id=action.config_id,
             url=_url(desk),
             token=token,
@@ -53,8 +58,16 @@ async def register_push(desk: Desk, action: RegisterPush) -> None:
         )
     except RemoteCallError as error:
         if error.kind == "in_doubt" or await _has_given_another(desk, action.token_digest):
-            await _delete(desk, action.config_id, sub_task.remote_task_id)
+            await _delete(desk, action.config_id, task_id)
         await _refuse(desk, action.config_id, _said(error))
+        return
+    if kept.id != action.config_id:
+        desk.note_config_id(task_id, kept.id)
+    if kept.url and not _is_ours(desk, kept.url):
+        # It would ring somebody else, or nobody.
+        await _delete(desk, action.config_id, task_id)
+        url = one_line(redacted(kept.url, (token,)), 200)
+        await _refuse(desk, action.config_id, f"push.changed: The agent registered {url} instead.")
         return
     desk.mark_registered(action.token_digest)
     await look(desk)
@@ -105,7 +118,7 @@ async def _is_kept(desk: Desk, client: AgentClient, action: RegisterPush) -> boo
         sub_task.remote_task_id, participant_id=sub_task.participant_id
     )
     # Under our id there may be another URL, from before `server.base_url` was changed.
-    digests = {config.token_digest for config in configs if config.url == _url(desk)}
+    digests = {config.token_digest for config in configs if _is_ours(desk, config.url)}
     if "" in digests and not await _has_given_another(desk, action.token_digest):
         return True  # It does not say which token it has, but there was only this one.
     return action.token_digest in digests
@@ -183,8 +196,13 @@ async def _try_delete(
     client = desk.client
     if client is None:
         return "failed", "the agent is refused", False
+    # Some agents keep each registration under another id of their own.
+    *earlier, latest = desk.config_ids.get(remote_task_id, (config_id,))
+    for one in earlier:
+        with suppress(RemoteCallError):
+            await client.delete_push(remote_task_id, one, participant_id=participant_id)
     try:
-        await client.delete_push(remote_task_id, config_id, participant_id=participant_id)
+        await client.delete_push(remote_task_id, latest, participant_id=participant_id)
     except RemoteCallError as error:
         pause.at_least(error.retry_after)
         is_gone = error.code == "remote.not_found"
@@ -200,7 +218,7 @@ async def _delete_ours(desk: Desk, remote_task_id: str, participant_id: str) -> 
         return deleted
     try:
         for config in await client.list_push(remote_task_id, participant_id=participant_id):
-            if config.url == _url(desk):
+            if _is_ours(desk, config.url):
                 await client.delete_push(remote_task_id, config.id, participant_id=participant_id)
                 deleted = True
     except RemoteCallError as error:
@@ -229,3 +247,11 @@ def _said(error: RemoteCallError) -> str:
 
 def _url(desk: Desk) -> str:
     return f"{desk.office.base_url}/a2a/push/{desk.id}"
+
+
+def _is_ours(desk: Desk, url: str) -> bool:
+    """True for our URL, in whatever spelling the agent keeps it."""
+    try:
+        return httpx.URL(url) == httpx.URL(_url(desk))
+    except httpx.InvalidURL:
+        return False
