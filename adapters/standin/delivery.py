@@ -6,6 +6,7 @@ same one.
 
 import asyncio
 import logging
+import math
 
 from a2a.types.a2a_pb2 import Message
 
@@ -24,8 +25,8 @@ from .departure import Departure
 from .desk import Desk
 from .ear import Ear
 from .late import Late
-from .refusals import not_asked, refused_brief, words_of
-from .searching import find_brief, find_reply, hear_found
+from .refusals import FINAL, not_asked, refused_brief, unwatchable, words_of
+from .searching import find_brief, hear_found, is_missing
 
 __all__ = ["deliver_brief", "deliver_reply"]
 
@@ -33,10 +34,8 @@ logger = logging.getLogger("locum.standin")
 
 RESENDS = 3
 """How often a brief whose fate is unknown goes out again where `resend` allows it."""
-HISTORY = 100
-"""How many messages of a task's history are asked for when a reply is looked for."""
 LOOKS = 4
-"""How often a reply is looked for on an agent that refuses to be asked."""
+"""How often GetTask may be refused before a reply is looked for on the task's stream instead."""
 
 
 async def deliver_brief(desk: Desk, *, look_first: bool) -> None:
@@ -217,6 +216,7 @@ async def deliver_reply(desk: Desk, *, look_first: bool) -> None:
     pause = desk.retry_pause()
     in_doubt = look_first
     unlooked = 0
+    refused_at = 0.0
     while True:
         client = desk.client
         sub_task = await desk.load()
@@ -228,19 +228,21 @@ async def deliver_reply(desk: Desk, *, look_first: bool) -> None:
             await desk.reach()
             continue
         try:
-            if in_doubt and not await _is_missing(desk, sub_task):
+            if in_doubt and not await is_missing(desk, sub_task, on_stream=unlooked >= LOOKS):
                 desk.mark_delivered(pending.message_id)
                 return
         except RemoteCallError as error:
-            # A search that the agent refuses says nothing of the reply (I3).
-            unlooked += error.kind == "refused"
-            if unlooked >= LOOKS:
-                # It cannot be asked; what the task does next tells whether the reply arrived.
-                desk.mark_delivered(pending.message_id)
+            # A search that the agent refuses says nothing of the reply: it stays in doubt (I3).
+            now = asyncio.get_running_loop().time()
+            refused_at = now if not unlooked else refused_at
+            unlooked = unlooked + 1 if error.kind == "refused" else 0
+            if unlooked >= LOOKS and now - refused_at >= _patience(desk, error):
+                await desk.record(unwatchable(error, desk.id, desk.office, desk.artifacts.whole))
                 return
             pause.at_least(error.retry_after)
             await asyncio.sleep(pause.step())
             continue
+        unlooked = 0
         try:
             await _send_reply(desk, client, sub_task)
         except RemoteCallError as error:
@@ -256,6 +258,14 @@ async def deliver_reply(desk: Desk, *, look_first: bool) -> None:
             continue
         desk.mark_delivered(pending.message_id)
         return
+
+
+def _patience(desk: Desk, error: RemoteCallError) -> float:
+    """Seconds for which GetTask may go on failing like this before there is nothing to wait for."""
+    if error.code == "remote.not_found":
+        return desk.pause.first * 0.9
+    standin = desk.office.settings
+    return max(standin.quiet_check, standin.send_timeout) if error.code in FINAL else math.inf
 
 
 async def _send_reply(desk: Desk, client: AgentClient, sub_task: SubTask) -> None:
@@ -305,46 +315,6 @@ async def _moved_on(desk: Desk, before: SubTask, heard: Heard) -> bool:
         return True
     state = heard_state(now, heard.report)
     return state is A2AState.WORKING
-
-
-async def _is_missing(desk: Desk, sub_task: SubTask) -> bool:
-    """True when the reply is surely not there and its question is still open (I3)."""
-    client, pending = desk.client, sub_task.reply
-    assert client is not None, "it was there a moment ago"
-    assert pending is not None, "only a pending reply is looked for"
-    said = await client.get(
-        sub_task.remote_task_id,
-        history=HISTORY,
-        participant_id=sub_task.participant_id,
-    )
-    report = desk.take(said.report)
-    state = heard_state(sub_task, report)
-    still_asks = state is not None and state.is_parked
-    is_there = pending.message_id in report.history_ids
-    # A task that asks something else has gone on, whatever its history shows: nothing but another
-    # reply answers that.
-    is_news = weigh(sub_task, report, "get", desk.artifacts.whole) is Verdict.CHANGE
-    if still_asks and not is_there and not is_news:
-        return not await _is_elsewhere(desk, client, sub_task, pending.message_id)
-    await desk.judge(report, "recovery")
-    return False
-
-
-async def _is_elsewhere(
-    desk: Desk, client: AgentClient, sub_task: SubTask, message_id: str
-) -> bool:
-    """True when the agent moved the reply to another task, and left the old one asking (C13)."""
-    try:
-        found = await find_reply(client, sub_task, message_id)
-    except RemoteCallError as error:
-        if error.kind == "transient":
-            raise
-        logger.info("sub-task %s: its reply could not be looked for (%s)", desk.id, error.code)
-        return False
-    if found is None:
-        return False
-    await hear_found(desk, found, "recovery", moved=True)
-    return True
 
 
 async def _refused(desk: Desk, sub_task: SubTask, error: RemoteCallError) -> None:
