@@ -126,6 +126,7 @@ async def _send(desk: Desk, client: AgentClient, departure: Departure) -> None:
                 await ear.hear_beside(heard.report, pump)
                 now = await desk.load()
                 if now.is_resolved or (now.is_linked and now.state is not A2AState.SUBMITTED):
+                    await ear.hear_rest(pump)
                     return
                 heard = await pump.next(desk.office.settings.quiet_check)
     except (StreamEndedError, TimeoutError):
@@ -295,6 +296,7 @@ async def _send_reply(desk: Desk, client: AgentClient, sub_task: SubTask) -> Non
             while True:
                 await ear.hear_beside(heard.report, pump)
                 if await _moved_on(desk, sub_task, heard):
+                    await ear.hear_rest(pump)
                     return
                 heard = await pump.next(desk.office.settings.quiet_check)
         except (StreamEndedError, TimeoutError):

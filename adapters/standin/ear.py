@@ -26,7 +26,7 @@ from locum.core.subtask import BESIDE, SubTask
 from locum.core.times import order_of
 
 from ..a2a.reports import Heard
-from ..pump import Pump
+from ..pump import Pump, StreamEndedError
 from .desk import Desk
 from .earlier import EARLIER, fail_if_followed, is_earlier, is_of_other_work
 from .running import running
@@ -34,6 +34,11 @@ from .running import running
 __all__ = ["Ear"]
 
 logger = logging.getLogger("locum.standin")
+
+GRACE, GRACE_IN_ALL = 0.05, 0.5
+"""Seconds that a stream which has said enough is waited for: for its next event, and in all."""
+BURST = 64
+"""How many events are heard after that at the most: a stream may never stop (J3)."""
 
 
 class Ear:
@@ -72,6 +77,25 @@ class Ear:
             has_ended = not _is_whole_end(one)
             if not has_ended or one.report.kind == "artifact":
                 await self.hear(one.report)
+
+    async def hear_rest(self, pump: Pump[Heard]) -> None:
+        """Hear what comes in the same burst, before the stream is closed (C4, case Q10).
+
+        What the agent has only there would be lost: its question, or its result.
+        """
+        clock = asyncio.get_running_loop().time
+        left = GRACE_IN_ALL
+        for _ in range(BURST):
+            if (await self._desk.load()).is_resolved:
+                return
+            since = clock()
+            try:
+                heard = await pump.next(min(GRACE, left))
+            except (StreamEndedError, TimeoutError, RemoteCallError):
+                return
+            # Only waiting takes time of it: what has come already is heard, however long that is.
+            left = max(left - (clock() - since), 0.0)
+            await self.hear_beside(heard.report, pump)
 
     async def hear(self, heard: RemoteReport) -> None:
         """Take one event in and record what it means."""
