@@ -95,7 +95,11 @@ async def test_a_refused_agent_is_an_answer() -> None:
     "tool, given, words",
     [
         ("spawn_subtask", {"goal": "x"}, "spawn_subtask needs agent."),
-        ("spawn_subtask", {"agent": "inventory", "goal": " "}, "goal: found a string of white space; accepted: what is to be done"),
+        (
+            "spawn_subtask",
+            {"agent": "inventory", "goal": " "},
+            "goal: found a string of white space; accepted: what is to be done",
+        ),
         (
             "spawn_subtask",
             {"agent": "inventory", "goal": "x", "acceptance_criteria": "y"},
@@ -106,7 +110,11 @@ async def test_a_refused_agent_is_an_answer() -> None:
             {"agent": "inventory", "goal": "x", "acceptance_criteria": [1]},
             "a list",
         ),
-        ("spawn_subtask", {"agent": "inventory", "goal": "x", "name": "a\nb"}, "accepted: one line"),
+        (
+            "spawn_subtask",
+            {"agent": "inventory", "goal": "x", "name": "a\nb"},
+            "accepted: one line",
+        ),
         ("spawn_subtask", {"agent": "inventory", "goal": "x", "model": "y"}, "does not take model"),
         ("list_subtasks", {"unresolved": "yes"}, "give true or false"),
     ],
