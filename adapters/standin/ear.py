@@ -35,7 +35,7 @@ __all__ = ["Ear"]
 
 logger = logging.getLogger("locum.standin")
 
-GRACE, GRACE_IN_ALL = 0.05, 0.5
+GRACE, GRACE_IN_ALL = 0.2, 0.5
 """Seconds that a stream which has said enough is waited for: for its next event, and in all."""
 BURST = 64
 """How many events are heard after that at the most: a stream may never stop (J3)."""

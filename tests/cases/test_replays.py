@@ -80,7 +80,7 @@ async def test_an_agent_that_streams_nothing_but_updates(binding: Any) -> None:
     """D12, case Q7: without a snapshot, ever, what each subscription brought is kept."""
     async with RawAgent(binding) as agent:
         agent.on("GetTask", ERR(-32601, "no such method"))
-        agent.on("SendStreamingMessage", [EV(S("WORKING")), *_chunks("one "), EOF])
+        agent.on("SendStreamingMessage", [*_chunks("one "), EV(S("WORKING")), EOF])
         agent.on(
             "SubscribeToTask",
             [*_chunks("two "), EOF],
