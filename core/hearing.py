@@ -145,7 +145,7 @@ def weigh(
     if state.is_terminal:
         return Verdict.DOUBT if age == "older" and not is_judge else Verdict.CHANGE
     is_past = age == "older" and not (is_judge and confirmed)
-    if is_past or _is_before_the_reply(sub_task, report):
+    if is_past or _is_before_the_reply(sub_task, report, artifacts, is_judge=is_judge):
         return Verdict.STALE
     if state is A2AState.WORKING and sub_task.state is A2AState.WORKING:
         text = status_text(report)
@@ -212,10 +212,17 @@ def _is_asked(sub_task: SubTask, report: RemoteReport, artifacts: tuple[Artifact
     return words in ("", sub_task.asked) and _has_same_parts(sub_task, report)
 
 
-def _is_before_the_reply(sub_task: SubTask, report: RemoteReport) -> bool:
-    """True for what was asked before the open reply was recorded: it cannot tell of its effect."""
-    reply, asked_at = sub_task.reply, report.asked_at
-    return reply is not None and asked_at is not None and asked_at < reply.version
+def _is_before_the_reply(
+    sub_task: SubTask, report: RemoteReport, artifacts: tuple[Artifact, ...], *, is_judge: bool
+) -> bool:
+    """True for what was heard before the open reply was recorded: it cannot tell of its effect.
+
+    A stream may have been about to tell of another question all the same.
+    """
+    reply, at = sub_task.reply, report.asked_at if is_judge else report.heard_at
+    if reply is None or at is None or at >= reply.version:
+        return False
+    return is_judge or asks_again(sub_task, report, artifacts)
 
 
 def _same_question(

@@ -120,6 +120,8 @@ class RemoteReport(Struct, frozen=True, kw_only=True):
     """The last message of a task's history, when the agent spoke last (D16)."""
     asked_at: int | None = None
     """The version of the sub-task when GetTask was called; None for what was not asked for."""
+    heard_at: int | None = None
+    """The version when it came on a stream, before any reply that has not left; None elsewhere."""
     anomalies: tuple[str, ...] = ()
 
 

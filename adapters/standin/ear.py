@@ -107,6 +107,7 @@ class Ear:
         if self._source == "send" and is_earlier(sub_task, heard):
             desk.notice((EARLIER,))
         report = desk.take(heard, replayed=not (self._whole or is_snapshot))
+        report = msgspec.structs.replace(report, heard_at=_heard_at(desk, sub_task))
         if sub_task.is_resolved:
             return
         if report.kind == "message":
@@ -282,6 +283,14 @@ class Ear:
             await asyncio.sleep(pause)
             said = _as_meant(await self._desk.ask(judge_gone=False), report)
         return said
+
+
+def _heard_at(desk: Desk, sub_task: SubTask) -> int:
+    """The version that what is heard now may be about: that of no reply that has not left (C12)."""
+    reply = sub_task.reply
+    if reply is not None and reply.message_id in (desk.known.unsent, *desk.expected):
+        return reply.version - 1
+    return sub_task.version
 
 
 def _is_newer(said: RemoteReport, report: RemoteReport) -> bool:
