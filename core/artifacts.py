@@ -130,6 +130,7 @@ class Artifacts:
             key: Growing(
                 artifact,
                 is_closed=key in whole and known[key].is_closed,
+                is_emptied=key in whole and known[key].is_emptied,
                 # What GetTask has shown it has shown, whatever a stream has less of it.
                 is_shown=(is_asked and artifact is not whole.get(key))
                 or (key in known and known[key].has_shown(artifact)),
@@ -148,9 +149,15 @@ class Artifacts:
         if append and known is not None and known.is_closed:
             return "artifact.append_after_last"
         erases_nothing = all(part.is_empty for part in artifact.parts)
+        if known is not None and known.is_emptied and not erases_nothing:
+            self._size -= known.size
+            known.begin_anew()
+            self._size += known.size
         size_before = 0 if known is None else known.size
         if known is not None and (append or erases_nothing):
-            # An update without content says nothing about it: it erases nothing (case R5).
+            # An update without content says nothing about it: it erases nothing (case R5). But a
+            # replacement without any is a beginning: what is appended to it replaces the rest.
+            known.is_emptied = known.is_emptied or not (append or last)
             if self._is_over(self._size):
                 return "artifact.over_limit"
             known.add(artifact)

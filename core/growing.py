@@ -29,6 +29,7 @@ class Growing:
         "_parts",
         "_plain",
         "is_closed",
+        "is_emptied",
         "is_guessed",
         "is_shown",
         "is_streamed",
@@ -41,6 +42,7 @@ class Growing:
         artifact: Artifact,
         *,
         is_closed: bool = False,
+        is_emptied: bool = False,
         is_guessed: bool = False,
         is_shown: bool = False,
         is_streamed: bool = False,
@@ -48,6 +50,8 @@ class Growing:
     ) -> None:
         self.is_closed = is_closed
         """True from its last chunk on, until it is replaced."""
+        self.is_emptied = is_emptied
+        """True when it was replaced by nothing: it stays, until what comes next begins it anew."""
         self.is_guessed = is_guessed
         """True when its end was added without knowing whether that was a replay (D7)."""
         self.is_shown = is_shown
@@ -62,6 +66,12 @@ class Growing:
         self._parts = list(artifact.parts)
         self._chunks: list[str] = []
         self._loose = 0
+
+    def begin_anew(self) -> None:
+        """Drop what it holds: an emptied one gets its new content. What is said about it stays."""
+        self._parts, self._chunks, self._loose = [], [], 0
+        self.size = _size_about(self._plain) + _size_of_metadata(self._metadata)
+        self.is_emptied, self.is_whole = False, True
 
     def add(self, chunk: Artifact) -> None:
         """Add a chunk's parts; its name, description and metadata where it has any (case R7)."""
@@ -107,11 +117,14 @@ class Growing:
     def is_less_now(self, got: Artifact | None, *, is_end: bool) -> bool:
         """True when a snapshot that has less of it, or None of it, has all there is all the same.
 
-        At the end that GetTask tells, when GetTask had all of it before; and when what is more
-        repeats a piece of what the snapshot has, and may have been a replay.
+        At the end that GetTask tells, when GetTask had all of it before; when it was replaced by
+        nothing since; and when what is more repeats a piece of what the snapshot has, and may have
+        been a replay.
         """
         if is_end and self.is_shown:
             return True
+        if got is not None and self.is_emptied:
+            return is_end or not all(part.is_empty for part in got.parts)
         if got is None or not self.is_guessed:
             return False
         whole = self.whole()

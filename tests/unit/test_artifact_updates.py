@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from locum.core.artifacts import Artifacts
 from locum.core.report import Part
 from tests.lives import artifact, chunk, data, status, task, text
 
@@ -142,3 +143,54 @@ def test_what_is_handed_out_does_not_change() -> None:
     artifacts.note(chunk("a", "y", append=True, metadata={"k": 2}))
     assert before == artifact("a", "x", metadata={"k": 1})
     assert artifacts.whole == (artifact("a", "xy", metadata={"k": 2}),)
+
+
+@pytest.mark.parametrize("parts", [(), ("",)], ids=["none", "empty"])
+def test_what_follows_an_empty_replacement_begins_anew(parts: tuple[Any, ...]) -> None:
+    """D12: a new version whose first chunk has no content yet replaces the one before, once it has."""
+    artifacts = together(chunk("a", "Yes. But no.", name="draft"), chunk("b", "y"))
+    artifacts.note(chunk("a", *parts, name="answer"))
+    assert words(artifacts) == [("a", "Yes. But no."), ("b", "y")]
+    artifacts.note(chunk("a", "", append=True))
+    artifacts.note(chunk("a", "Yes", append=True))
+    artifacts.note(chunk("a", ".", append=True))
+    assert artifacts.whole == (artifact("a", "Yes.", name="answer"), artifact("b", "y"))
+
+
+def test_a_last_chunk_without_content_begins_nothing() -> None:
+    """D12, case R5: an empty last chunk that says that it replaces is the end of what is there."""
+    artifacts = together(chunk("a", "x"), chunk("a", last=True))
+    assert artifacts.note(chunk("a", "y", append=True)) == ("artifact.append_after_last",)
+    assert words(artifacts) == [("a", "x")]
+
+
+def test_an_emptied_artifact_makes_room() -> None:
+    """D12, J3: one that was over the limit, and begins anew, is taken in again."""
+    artifacts = Artifacts(limit=64)
+    assert artifacts.note(chunk("a", "x" * 60)) == ()
+    assert artifacts.note(chunk("a", "x" * 60, append=True)) == ()
+    assert artifacts.note(chunk("a", "x", append=True)) == ("artifact.over_limit",)
+    assert artifacts.note(chunk("a", "")) == ("artifact.over_limit",)
+    assert artifacts.note(chunk("a", "yes", append=True)) == ()
+    assert words(artifacts) == [("a", "yes")]
+
+
+@pytest.mark.parametrize(
+    "listed, state, expected",
+    [
+        ("Yes.", "WORKING", "Yes."),
+        ("", "WORKING", "Yes. But no."),
+        ("", "COMPLETED", ""),
+        ("Yes.", "COMPLETED", "Yes."),
+    ],
+)
+def test_gettask_tells_what_an_emptied_artifact_holds(
+    listed: str, state: str, expected: str
+) -> None:
+    """D12: a shorter text is no beginning of what was emptied; at the end it may be nothing."""
+    artifacts = together(chunk("a", "Yes. But no."), chunk("a", ""))
+    artifacts.note(task(state, artifacts=[artifact("a", listed)], asked_at=3))
+    assert words(artifacts) == [("a", expected)]
+    artifacts.note(chunk("a", "Yes", append=True))
+    again = {"Yes.": "Yes.Yes", "": "Yes", "Yes. But no.": "Yes"}[expected]
+    assert words(artifacts) == [("a", again)]

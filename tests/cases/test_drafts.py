@@ -1,0 +1,40 @@
+"""An artifact whose next version begins with nothing, as a model's first token often does (D12)."""
+
+from typing import Any
+
+import pytest
+
+from tests.agents.frames import EOF, EV, A, S, T
+from tests.agents.raw import RawAgent
+from tests.integration.support import locum, until
+
+both = pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
+
+
+@both
+@pytest.mark.parametrize("nothing", ["", None], ids=["an empty text", "no parts"])
+@pytest.mark.parametrize("draft", ["Yes. But no.", "Wait."])
+async def test_a_new_version_that_begins_with_nothing(
+    binding: Any, nothing: str | None, draft: str
+) -> None:
+    """D12: what is appended belongs to the new version; the draft before it is no result."""
+    fresh = A("a", nothing, append=False) if nothing is not None else A("a", append=False)
+    events = [A("a", draft), fresh, A("a", "Yes.", append=True), S("COMPLETED")]
+    async with RawAgent(binding) as agent:
+        agent.on("SendStreamingMessage", [EV(T("SUBMITTED")), *map(EV, events), EOF])
+        agent.put(T("COMPLETED", artifacts=[A("a", "Yes.")]))
+        async with locum({"a": agent.url}) as harness:
+            row = await harness.spawn("p", agent="a", goal="answer")
+            assert (await until(harness, row.id, "COMPLETED")).text == "Yes."
+
+
+@both
+async def test_a_draft_that_is_withdrawn(binding: Any) -> None:
+    """D12: replaced by nothing, and nothing of it at the end that GetTask tells: it is no result."""
+    events = [A("a", "wrong"), A("b", "answer"), A("a", "", append=False), S("COMPLETED")]
+    async with RawAgent(binding) as agent:
+        agent.on("SendStreamingMessage", [EV(T("SUBMITTED")), *map(EV, events), EOF])
+        agent.put(T("COMPLETED", artifacts=[A("a", ""), A("b", "answer")]))
+        async with locum({"a": agent.url}) as harness:
+            row = await harness.spawn("p", agent="a", goal="answer")
+            assert (await until(harness, row.id, "COMPLETED")).text == "answer"
