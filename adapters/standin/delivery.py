@@ -49,11 +49,12 @@ async def deliver_brief(desk: Desk, *, look_first: bool) -> None:
     if in_doubt and not await _find(desk, client, await desk.load()):
         return
     for _ in range(RESENDS):
-        if await _try_brief(desk, client, in_doubt=in_doubt):
+        doubt = await _try_brief(desk, client, in_doubt=in_doubt)
+        if doubt is None:
             return
         # It left, and nothing was heard: is it there? (C7, I2)
         in_doubt = True
-        if not await _find(desk, client, await desk.load()):
+        if not await _find(desk, client, await desk.load(), doubt=doubt):
             return
     await _doubt(
         desk,
@@ -69,8 +70,8 @@ async def _is_wanted(desk: Desk) -> bool:
     return isinstance(wanted, Send | SendReply)
 
 
-async def _try_brief(desk: Desk, client: AgentClient, *, in_doubt: bool) -> bool:
-    """Send until the brief was surely read or refused (True), or its fate is unknown (False).
+async def _try_brief(desk: Desk, client: AgentClient, *, in_doubt: bool) -> str | None:
+    """Send until the brief was surely read or refused (None), or its fate is unknown: why it is.
 
     With `in_doubt` an earlier copy may have been read: what becomes of this one says nothing of it.
     """
@@ -81,15 +82,16 @@ async def _try_brief(desk: Desk, client: AgentClient, *, in_doubt: bool) -> bool
     pause = desk.retry_pause()
     while True:
         if not await _is_wanted(desk):
-            return True
+            return None
         try:
             await _send(desk, client, departure)
         except RemoteCallError as error:
             if (await desk.load()).is_linked:
                 desk.pause.at_least(error.retry_after)
-                return True
+                return None
             if error.kind == "in_doubt":
-                return False
+                logger.info("sub-task %s: its send is in doubt: %s", desk.id, error.message)
+                return error.account
             # What it waited for its place here, the agent did not know of (J4).
             give_up = loop.time() + patience if give_up is None else give_up + departure.waited
             is_too_late = loop.time() + (error.retry_after or 0.0) >= give_up
@@ -98,14 +100,14 @@ async def _try_brief(desk: Desk, client: AgentClient, *, in_doubt: bool) -> bool
                     await _find(desk, client, await desk.load(), refusal=error)
                 else:
                     await desk.record(refused_brief(error, desk.id, desk.agent_id, desk.office))
-                return True
+                return None
             if not in_doubt:
                 desk.mark_unsent((await desk.load()).message_id)
             pause.at_least(error.retry_after)
             await asyncio.sleep(min(pause.step(), give_up - loop.time()))
         else:
             sub_task = await desk.load()
-            return sub_task.is_linked or sub_task.is_resolved
+            return None if sub_task.is_linked or sub_task.is_resolved else ""
 
 
 async def _send(desk: Desk, client: AgentClient, departure: Departure) -> None:
@@ -154,12 +156,18 @@ def _brief_for(sub_task: SubTask) -> Message:
 
 
 async def _find(
-    desk: Desk, client: AgentClient, sub_task: SubTask, *, refusal: RemoteCallError | None = None
+    desk: Desk,
+    client: AgentClient,
+    sub_task: SubTask,
+    *,
+    doubt: str = "",
+    refusal: RemoteCallError | None = None,
 ) -> bool:
     """Look for the brief on the agent (I2). True when it is to be sent (again).
 
     What is not there is looked for once more, an interval later: the agent may still be at it.
-    With a `refusal` another copy of it was refused, and none is sent any more.
+    `doubt` is what became of the send. With a `refusal` another copy of it was refused, and none is
+    sent any more.
     """
     why, said = "The agent has no task with this message", ""
     try:
@@ -170,6 +178,7 @@ async def _find(
     except RemoteCallError as error:
         why, said = not_asked(error), error.said
         found = None
+    why = f"{doubt} {why}".lstrip()
     if found is not None:
         await hear_found(desk, found, "recovery")
         return False
