@@ -14,15 +14,16 @@ both = pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
 @both
 @pytest.mark.parametrize("nothing", ["", None], ids=["an empty text", "no parts"])
 @pytest.mark.parametrize("draft", ["Yes. But no.", "Wait."])
+@pytest.mark.parametrize("kept", [[A("a", "Yes.")], []], ids=["kept", "not kept"])
 async def test_a_new_version_that_begins_with_nothing(
-    binding: Any, nothing: str | None, draft: str
+    binding: Any, nothing: str | None, draft: str, kept: list[Any]
 ) -> None:
     """D12: what is appended belongs to the new version; the draft before it is no result."""
     fresh = A("a", nothing, append=False) if nothing is not None else A("a", append=False)
     events = [A("a", draft), fresh, A("a", "Yes.", append=True), S("COMPLETED")]
     async with RawAgent(binding) as agent:
         agent.on("SendStreamingMessage", [EV(T("SUBMITTED")), *map(EV, events), EOF])
-        agent.put(T("COMPLETED", artifacts=[A("a", "Yes.")]))
+        agent.put(T("COMPLETED", artifacts=kept))
         async with locum({"a": agent.url}) as harness:
             row = await harness.spawn("p", agent="a", goal="answer")
             assert (await until(harness, row.id, "COMPLETED")).text == "Yes."
