@@ -34,7 +34,10 @@ def resolve(
     fields["reason"] = command.reason
     is_working = sub_task.state is A2AState.WORKING
     last_words = (command.waiting_text or sub_task.text) if is_working else ""
-    outcome = outcome_of(state, command.report, command.artifacts, last_words=last_words)
+    is_wanted = state is A2AState.CANCELED and command.source == "cancel"
+    outcome = outcome_of(
+        state, command.report, command.artifacts, last_words=last_words, is_wanted=is_wanted
+    )
     if not outcome.text and _is_mute(command) and _has_answered(sub_task, state, command):
         said = msgspec.structs.replace(
             command.report,
@@ -122,7 +125,7 @@ def expire(draft: Draft, sub_task: SubTask, command: Expire) -> None:
         fields["context_id"] = "" if sub_task.context_id else report.context_id
         fields["remote_at"] = report.remote_at
         fields["anomalies"] = (*report.anomalies, *_unconfirmed(command))
-        outcome = outcome_of(A2AState.CANCELED, report, command.artifacts)
+        outcome = outcome_of(A2AState.CANCELED, report, command.artifacts, is_wanted=True)
         is_kept = _size_of(outcome) <= limit
         fields["text"] = outcome.text if is_kept else _beginning(outcome.text)
         fields["artifacts"] = outcome.artifacts if is_kept else ()

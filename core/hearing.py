@@ -328,12 +328,14 @@ def outcome_of(
     artifacts: tuple[Artifact, ...],
     *,
     last_words: str = "",
+    is_wanted: bool = False,
 ) -> Outcome:
     """The result of a terminal report, nothing counted twice (D12, case Q6, case R3).
 
     The text of a success is its artifacts' text, else the message's, else `last_words`: what the
     agent said last while it worked (case Q7). Of a failure it is the reason: what the message says,
-    else what the artifacts do. What a message carries besides text is kept as an artifact.
+    else what the artifacts do; of an end that this side wanted (`is_wanted`) these are what had been
+    brought before it (E7). What a message carries besides text is kept as an artifact.
     """
     if report.kind == "message":
         answer = Artifact(artifact_id=report.message_id or "message", parts=report.parts)
@@ -351,8 +353,10 @@ def outcome_of(
         text = artifacts_text(artifacts) or words or (last_words if is_bare else "")
     elif says(report.parts):
         text = parts_said(report.parts)
+    elif words or is_wanted:
+        text = words
     else:
-        text = words or "\n".join(
+        text = "\n".join(
             found for artifact in artifacts if (found := parts_said(artifact.parts)).strip()
         )
     return Outcome(state=state, text=text, artifacts=artifacts)
