@@ -178,7 +178,6 @@ async def _find(
     except RemoteCallError as error:
         why, said = not_asked(error), error.said
         found = None
-    why = f"{doubt} {why}".lstrip()
     if found is not None:
         await hear_found(desk, found, "recovery")
         return False
@@ -194,7 +193,7 @@ async def _find(
         return True
     await _doubt(
         desk,
-        f"{why}. It is not known whether the brief arrived; it was not sent again.",
+        f"{why}. It is not known whether the brief arrived; it was not sent again. {doubt}".rstrip(),
         said,
     )
     return False
