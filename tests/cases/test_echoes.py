@@ -53,6 +53,39 @@ async def test_an_answer_behind_the_echo_counts(binding: Any) -> None:
 
 
 @both
+@bent
+@pytest.mark.parametrize("streaming", [True, False], ids=["streaming", "asking"])
+async def test_an_answer_under_the_wrong_role_counts(
+    binding: Any, role: str, streaming: bool
+) -> None:
+    """C5, K2: the agent answers with words and an id of its own, in a copy of what it was sent."""
+    answer = Frame("message", {**M("42 chairs"), "role": role})
+    async with RawAgent(binding, streaming=streaming) as agent:
+        agent.on(SEND if streaming else "SendMessage", [EV(answer), EOF] if streaming else answer)
+        async with locum({"a": agent.url}) as harness:
+            row = await harness.spawn("p", agent="a", goal="count")
+            row = await until(harness, row.id, "COMPLETED")
+            assert row.text == "42 chairs"
+            assert "message.role" in row.anomalies
+
+
+@both
+async def test_our_words_under_another_id_are_no_answer(binding: Any) -> None:
+    """C5: a copy of the brief with a new id is the brief all the same."""
+
+    async def copy(seen: Seen, reply: Reply) -> None:
+        back = Frame("message", {**seen.message, "messageId": "m-of-theirs"})
+        await reply.play([EV(back), EV(T("COMPLETED", artifacts=[A("a", "42 chairs")])), EOF])
+
+    async with RawAgent(binding) as agent:
+        agent.on(SEND, copy)
+        async with locum({"a": agent.url}) as harness:
+            row = await harness.spawn("p", agent="a", goal="count")
+            row = await until(harness, row.id, "COMPLETED")
+            assert (row.text, row.remote_task_id) == ("42 chairs", "t1")
+
+
+@both
 @pytest.mark.parametrize("streaming", [True, False], ids=["streaming", "asking"])
 async def test_an_echo_and_no_more_is_in_doubt(binding: Any, streaming: bool) -> None:
     """C5, C7: nothing but the very message comes back, under its id: no answer, so that the brief

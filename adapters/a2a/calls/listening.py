@@ -2,7 +2,7 @@
 
 from a2a.types.a2a_pb2 import Message, Role
 
-from ..reports import Heard, Payload, unwrap
+from ..reports import Heard, unwrap
 from .about import AskedTask
 from .calling import Call
 from .sdk_stream import SdkStream
@@ -12,7 +12,7 @@ __all__ = ["Listener"]
 
 class Listener:
     """Hears what comes on `stream`. `timeout`: seconds until the first event, None for no end.
-    `sent` is the id of the message that it answers.
+    `sent` is the message that it answers.
 
     The wire ends the stream after a task's end or a direct answer (K5, C5). A message of ours that
     comes back is no answer.
@@ -25,7 +25,7 @@ class Listener:
         asked: AskedTask,
         timeout: float | None,
         *,
-        sent: str = "",
+        sent: Message | None = None,
     ) -> None:
         self._stream = stream
         self._call = call
@@ -47,13 +47,26 @@ class Listener:
             payload = unwrap(event)
             if payload is None:
                 continue
-            if self._is_echo(payload):
-                self._call.notes.note(["message.echo"])
-                continue
+            if isinstance(payload, Message):
+                if self._is_echo(payload):
+                    self._call.notes.note(["message.echo"])
+                    continue
+                if payload.role == Role.ROLE_USER:
+                    self._call.notes.note(["message.role"])
             return self._asked.check(self._call.heard(payload))
 
-    def _is_echo(self, payload: Payload) -> bool:
-        if not isinstance(payload, Message):
-            return False
-        is_sent = bool(self._sent) and payload.message_id == self._sent
-        return is_sent or payload.role == Role.ROLE_USER
+    def _is_echo(self, said: Message) -> bool:
+        """True for the message that was sent, and for one of a user's that says the same.
+
+        Another one is the agent's, who may have made it of ours and left the role.
+        """
+        sent = self._sent
+        if sent is None:
+            return said.role == Role.ROLE_USER
+        if said.message_id and said.message_id == sent.message_id:
+            return True
+        return said.role == Role.ROLE_USER and _words(said) == _words(sent)
+
+
+def _words(message: Message) -> list[str]:
+    return [part.text for part in message.parts]

@@ -119,7 +119,7 @@ class AgentClient(PushCalls):
             answers = client.send_message(request, context=call.context)
             is_answered = False
             async with SdkStream(answers, call.notes) as stream:
-                listener = Listener(stream, call, asked, timeout, sent=message.message_id)
+                listener = Listener(stream, call, asked, timeout, sent=message)
                 while (one := await listener.next()) is not None:
                     is_answered = True
                     yield one
