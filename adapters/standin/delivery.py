@@ -91,6 +91,7 @@ async def _try_brief(desk: Desk, client: AgentClient, *, in_doubt: bool) -> str 
                 return None
             if error.kind == "in_doubt":
                 logger.info("sub-task %s: its send is in doubt: %s", desk.id, error.message)
+                desk.notice(error.anomalies)
                 return error.account
             # What it waited for its place here, the agent did not know of (J4).
             give_up = loop.time() + patience if give_up is None else give_up + departure.waited
@@ -375,5 +376,6 @@ async def _doubt(desk: Desk, account: str, said: str = "") -> None:
             text=said,
             account=account,
             delivery="unknown",
+            anomalies=desk.odd,
         )
     )

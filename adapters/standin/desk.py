@@ -44,7 +44,6 @@ class Desk:
         "_given",
         "_miss_at",
         "_missed_with",
-        "_odd",
         "_task_of_artifacts",
         "_tokens",
         "agent_id",
@@ -63,6 +62,7 @@ class Desk:
         "id",
         "known",
         "missed_with",
+        "odd",
         "office",
         "on_taken_up",
         "parent_id",
@@ -119,7 +119,8 @@ class Desk:
         self._tokens = PushTokens()
         self._given: tuple[str, ...] = ()
         """The digests that the agent's answers are searched for."""
-        self._odd: tuple[str, ...] = ()
+        self.odd: tuple[str, ...] = ()
+        """What was odd since the last event, for the next one."""
         self.missed_with = self._missed_with = ""
         """The code of the error that the last GetTask ended in; empty when it was answered."""
         self._miss_at = 0.0
@@ -285,11 +286,11 @@ class Desk:
         self._task_of_artifacts = of
         self.context_id = report.context_id or self.context_id
         self.notice((*report.anomalies, *self.artifacts.note(report, replayed=replayed)))
-        return msgspec.structs.replace(report, anomalies=self._odd) if self._odd else report
+        return msgspec.structs.replace(report, anomalies=self.odd) if self.odd else report
 
     def notice(self, anomalies: Iterable[str]) -> None:
         """Keep what was odd for the event that it leads to (K2)."""
-        self._odd = (*self._odd, *(kind for kind in anomalies if kind not in self._odd))
+        self.odd = (*self.odd, *(kind for kind in anomalies if kind not in self.odd))
 
     async def hear(
         self,
@@ -332,7 +333,7 @@ class Desk:
         self.held = not recorded.events and verdict is Verdict.CHANGE
         if recorded.events:
             self.pause.reset()
-            self._odd = ()
+            self.odd = ()
             self.doubts.clear()
             self.waiting_text = None
         return recorded

@@ -105,6 +105,20 @@ async def test_an_echo_and_no_more_is_in_doubt(binding: Any, streaming: bool) ->
             row = await until(harness, row.id, "WORKING", "COMPLETED")
             assert (row.state, row.remote_task_id) == ("WORKING", "t1")
             assert agent.calls("ListTasks")
+            assert "message.echo" in row.anomalies
+
+
+@both
+async def test_what_was_odd_about_no_answer_is_named(binding: Any) -> None:
+    """K2, C7: nothing but an echo comes, and the agent has no task: the end names the oddity."""
+    async with RawAgent(binding) as agent:
+        agent.on(SEND, _echoing("ROLE_USER", EOF))
+        async with locum({"a": agent.url}) as harness:
+            row = await harness.spawn("p", agent="a", goal="count")
+            row = await until(harness, row.id, "FAILED")
+            assert row.anomalies == ("message.echo",)
+            (agent_row,) = harness.agents()
+            assert agent_row["anomalies"] == {"message.echo": 1}
 
 
 @both

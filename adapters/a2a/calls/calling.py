@@ -88,6 +88,7 @@ class Call:
     def error(self, message: str, code: str, kind: Kind = "in_doubt") -> RemoteCallError:
         """An error that the answer itself is, with what the wire noted about it."""
         notes = self.notes
+        self.oddities()  # told to whoever counts
         return RemoteCallError(
             message,
             code=code,
