@@ -58,8 +58,11 @@ def read_histories(lines: Iterable[bytes | str]) -> tuple[History, ...]:
 def history_of(histories: Sequence[History], sub_task_id: str | None) -> History:
     """The history of a sub-task; None takes the only one there is.
 
-    Raises SubTaskNotFoundError, and HistoryError `history.ambiguous` where one has to be named.
+    Raises SubTaskNotFoundError, and HistoryError: `history.ambiguous` where one has to be named,
+    `history.unreadable` where there is none at all.
     """
+    if not histories:
+        raise HistoryError("The export holds no event.", code="history.unreadable")
     if sub_task_id is None:
         if len(histories) != 1:
             raise HistoryError(

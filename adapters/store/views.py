@@ -89,10 +89,9 @@ class Views:
         notes = await self._read(lambda: self._tables.notes(parent_id, after, limit))
         return notes, notes[-1].cursor if notes else after
 
-    async def notes_of(self, row: SubTaskRow, version: int | None = None) -> list[Notification]:
-        """What the model was told of one sub-task, up to a version of it (H4)."""
-        notes = await self._read(lambda: self._tables.notes_of(row.parent_id, row.id))
-        return [note for note in notes if version is None or note.version <= version]
+    async def notes_of(self, row: SubTaskRow) -> list[Notification]:
+        """What the model was told of one sub-task, in order (H4)."""
+        return await self._read(lambda: self._tables.notes_of(row.parent_id, row.id))
 
     async def open_slots(self) -> AsyncGenerator[Slot, None]:
         """What has something left to do, in the order it was created (I1)."""

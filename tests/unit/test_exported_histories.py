@@ -43,6 +43,14 @@ def test_one_of_many_has_to_be_named() -> None:
         history_of(histories, "s3")
 
 
+@pytest.mark.parametrize("named", ["s1", None])
+def test_an_export_of_nothing_says_so(named: str | None) -> None:
+    """H5: an empty file is no export in which a sub-task has to be named."""
+    with pytest.raises(HistoryError, match="no event") as refused:
+        history_of((), named)
+    assert refused.value.code == "history.unreadable"
+
+
 def test_an_altered_history_is_refused() -> None:
     """H3, H5: what was changed, left out or moved since is told, not replayed."""
     lines = _lines(ENDED)
