@@ -20,9 +20,8 @@ async def open_self(
     card = settings.card
     if card is None or not (executor or card.executor):
         return None
-    # The SDK's server is loaded only by those who serve an agent with it.
-    from .executors import load_executor  # noqa: PLC0415
-    from .server import SelfAgent  # noqa: PLC0415
+    from .executors import load_executor  # noqa: PLC0415 - only who serves an agent loads it
+    from .server import SelfAgent  # noqa: PLC0415 - only who serves an agent loads the SDK's server
 
     own_url = settings.server.own_url
     executor = executor or load_executor(card.executor)
