@@ -11,6 +11,7 @@ import resource
 import signal
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,9 @@ class LocumProcess:
     def send(self, sign: signal.Signals) -> None:
         """Send it a signal, by its own process id."""
         assert self._process is not None
-        self._process.send_signal(sign)
+        # Popen's own way looks first whether the process has ended, and takes its exit status away
+        # from the loop, which waits for it too.
+        os.kill(self._process.pid, sign)
 
     def limit_files(self, size: int) -> None:
         """Let none of its files grow past `size` bytes, as on a disk that is full."""
@@ -121,4 +124,7 @@ class LocumProcess:
     async def close(self) -> None:
         """End it in any case. For the end of a test."""
         if self._process is not None and self._process.returncode is None:
-            await self.kill()
+            # Told to stop before, it may end by itself just now.
+            with suppress(ProcessLookupError):
+                self.send(signal.SIGKILL)
+            await self.ended()
