@@ -15,7 +15,7 @@ READY := .venv/ready
 RUN_TESTS := $(BIN)/python -m pytest
 # Each worker takes whole files, so that what a file starts is started once; the long ones come first.
 # Most of the time is spent waiting for other processes, so there are more workers than cores.
-PARALLEL := -n 4 --dist loadfile --no-loadscope-reorder
+PARALLEL := -n 6 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help demo test coverage check interop bench fuzz fuzz-ci lock clean python
 
