@@ -216,7 +216,7 @@ def _state_words(row: SubTaskRow) -> str:
 def _said(row: SubTaskRow, limit: int | None) -> tuple[str, str]:
     """The agent's words, and what it had brought before an end that is no success."""
     said, before = told_apart(row.state, row.artifacts, row.said)
-    others = "\n".join(part_lines(parts_of(said), row.said))
+    others = "\n".join(part_lines((*row.parts, *parts_of(said)), row.said))
     words = _cut((row.said, row.status_text, others), limit)
     brought = "\n".join(part_lines(parts_of(before), row.said))
     return words, _cut((brought_before(before, row.said), brought), limit)

@@ -24,7 +24,7 @@ class SubTaskRow(Struct, frozen=True, kw_only=True):
 
     `text` is the agent's own words: the open question, the latest status text or the result. Where
     it ended without any, it is `account`: what happened, in locum's words. `said` tells which.
-    `status_text` is what its last message said beside the result (D12), `reason` why this side
+    `parts` are those of the open question, its words among them (D16). `status_text` is what its last message said beside the result (D12), `reason` why this side
     wanted the end. `watch` is how a parked task is watched, None while it works or has ended.
     """
 
@@ -44,6 +44,8 @@ class SubTaskRow(Struct, frozen=True, kw_only=True):
     created_at: str
     updated_at: str
     artifacts: tuple[Artifact, ...] = ()
+    asked_parts: tuple[Part, ...] = ()
+    """The parts of the latest question, open or answered."""
     account: str = ""
     status_text: str = ""
     reason: str = ""
@@ -63,6 +65,11 @@ class SubTaskRow(Struct, frozen=True, kw_only=True):
     def said(self) -> str:
         """The agent's own words, empty where `text` is locum's."""
         return "" if self.text == self.account else self.text
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of the open question; empty where none is open."""
+        return self.asked_parts if self.state.is_parked else ()
 
     @property
     def is_unresolved(self) -> bool:
@@ -145,6 +152,10 @@ def _parked(row: SubTaskRow, event: Parked) -> dict[str, Any]:
     changes = {
         "state": event.state,
         "text": event.text,
+        # Once, the same question was recorded again without its parts.
+        "asked_parts": (
+            event.parts if event.parts or event.question == event.version else row.asked_parts
+        ),
         "context_id": event.context_id or row.context_id,
         "watch": watch.mode,
         "fallback": watch.fallback,
@@ -180,6 +191,7 @@ def _resolved(row: SubTaskRow, event: Resolved) -> dict[str, Any]:
         "status_text": event.status_text,
         "reason": event.reason,
         "artifacts": event.artifacts,
+        "asked_parts": (),
         "context_id": event.context_id or row.context_id,
         "watch": None,
         "fallback": None,
@@ -227,6 +239,7 @@ def row_of(sub_task: SubTask) -> SubTaskRow:
         created_at=sub_task.created_at,
         updated_at=sub_task.updated_at,
         artifacts=sub_task.artifacts,
+        asked_parts=() if sub_task.state.is_terminal else sub_task.asked_parts,
         refusal=sub_task.refusal,
         deadline=sub_task.deadline,
         fallback=watch.fallback if watch else None,
@@ -245,6 +258,7 @@ def row_to_json(row: SubTaskRow) -> dict[str, Any]:
         "goal": row.goal,
         "state": row.state.value,
         "text": row.text,
+        "parts": [part_to_json(part) for part in row.parts],
         "account": row.account,
         "status_text": row.status_text,
         "reason": row.reason,

@@ -16,7 +16,7 @@ from .rows import SubTaskRow
 
 __all__ = ["LAYOUT", "Changes", "Slot", "ViewTables"]
 
-LAYOUT = 3
+LAYOUT = 4
 """Counts up when a row or a note is made otherwise: older tables are then made again at opening."""
 
 _NAMES = ("sub_task_rows", "notifications")

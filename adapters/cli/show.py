@@ -23,6 +23,7 @@ __all__ = [
     "note_entry",
     "print_entries",
     "print_result",
+    "question_parts",
     "row_details",
     "row_entries",
     "state_text",
@@ -189,6 +190,7 @@ def _said(row: Mapping[str, Any]) -> Iterator[RenderableType]:
     if row["text"] and not (row["state"] == "COMPLETED" and row["artifacts"]):
         yield Text("text", "dim")
         yield plain(row["text"])
+    yield from question_parts(row)
     for name in ("reason", "status_text"):
         if words := row.get(name):
             yield Text(name.replace("_", " "), "dim")
@@ -203,6 +205,15 @@ def _said(row: Mapping[str, Any]) -> Iterator[RenderableType]:
                 yield plain("".join(part["text"] for part in parts))
             else:
                 yield from map(_part, parts)
+
+
+def question_parts(row: Mapping[str, Any]) -> Iterator[Text]:
+    """What the open question has beside its words, a line each; nothing where none is open."""
+    # Where it has no words, its data are the text (D16).
+    has_words = any(part.get("text", "").strip() for part in row["parts"])
+    for part in row["parts"]:
+        if "text" not in part and (has_words or "data" not in part):
+            yield _part(part)
 
 
 def _part(part: Mapping[str, Any]) -> Text:

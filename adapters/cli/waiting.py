@@ -14,7 +14,7 @@ from locum.core.errors import LocumError, ServerError
 from .keyboard import Keyboard
 from .output import clean, console, is_live, plain
 from .server import Server, segment
-from .show import state_text
+from .show import question_parts, state_text
 
 __all__ = ["ENDED", "WAITS", "attend"]
 
@@ -77,7 +77,9 @@ async def _answer(
 
 def _question(row: Mapping[str, Any]) -> str:
     wants = "asks" if row["state"] == "INPUT_REQUIRED" else "needs an authorisation"
-    return f"{row['agent']} {wants}: {row['text'] or '(it gave no words)'}"
+    beside = [part.plain for part in question_parts(row)]
+    words = row["text"] or ("" if beside else "(it gave no words)")
+    return "\n  ".join((f"{row['agent']} {wants}: {words}".rstrip(), *beside))
 
 
 async def _ask(

@@ -34,6 +34,7 @@ FIELDS: dict[str, dict[str, str]] = {
         "goal": "What is to be done.",
         "state": _STATE,
         "text": _TEXT,
+        "parts": "The parts of the open question: its words, and what it asks besides; else empty.",
         "remote_task_id": "The task's id at the agent; empty until it is known.",
         "context_id": "The context's id at the agent; empty until it is known.",
         "watch": (

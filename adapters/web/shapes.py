@@ -82,8 +82,8 @@ class Row(Struct, frozen=True):
     """A sub-task as its parent sees it. Times are RFC 3339, UTC, microseconds.
 
     `text` is the agent's own words; where it ended without any, `account`, which is locum's.
-    `status_text` is what its last message said beside the result, `reason` why this side wanted
-    the end.
+    `parts` are those of the open question, `status_text` what the last message said beside the
+    result, `reason` why this side wanted the end.
     """
 
     id: str
@@ -93,6 +93,7 @@ class Row(Struct, frozen=True):
     goal: str
     state: A2AState
     text: str
+    parts: list[Part]
     remote_task_id: str
     context_id: str
     watch: Literal["push", "follow", "poll", "off"] | None

@@ -13,7 +13,7 @@ __all__ = ["NOTE", "ROW", "SUB_TASKS", "asking", "problem", "spawn", "with_agent
 ROW = {
     *("id", "parent_id", "agent", "name", "goal", "state", "text", "remote_task_id"),
     *("context_id", "watch", "cause", "anomalies", "version", "created_at", "updated_at"),
-    *("artifacts", "account", "status_text", "reason"),
+    *("parts", "artifacts", "account", "status_text", "reason"),
 }
 NOTE = {
     *("cursor", "sub_task_id", "parent_id", "agent", "kind", "state", "text", "at"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents.frames import EOF, EV, HOLD, A, T
+from tests.agents.frames import EOF, EV, HOLD, A, T, text_part, url_part
 from tests.agents.reply import Reply
 from tests.agents.seen import Seen
 
@@ -171,12 +171,13 @@ async def test_with_nobody_to_ask(tmp_path: Path, is_open: bool) -> None:
 async def test_an_authorisation_is_waited_for(tmp_path: Path) -> None:
     """D15, CLI: what is authorised elsewhere is waited for, with nobody at a terminal too."""
     async with site(tmp_path) as on:
-        wants = T("AUTH_REQUIRED", "Open https://login.example")
+        wants = T("AUTH_REQUIRED", [text_part("Sign in"), url_part("https://login.example")])
         on.agent.on("SendStreamingMessage", [EV(wants), EOF])
         on.agent.task = wants
         config = ("--config", str(on.config))
         async with started("delegate", "raw", "Count", "--wait", *config) as process:
-            await _line(process, "raw needs an authorisation: Open https://login.example")
+            await _line(process, "raw needs an authorisation: Sign in")
+            await _line(process, "  [file] https://login.example")
             on.agent.complete("nine chairs")
             said = await ended(process)
         assert (said.status, said.out.splitlines()[-1]) == (0, "nine chairs")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents.frames import EOF, EV, HOLD, A, S, T
+from tests.agents.frames import EOF, EV, HOLD, A, S, T, url_part
 
 from .site import Site, site
 from .terminal import Terminal, ended, started, without_escapes
@@ -127,11 +127,12 @@ async def test_an_answer_that_is_refused_is_asked_for_again(tmp_path: Path) -> N
 async def test_an_authorisation_is_told_of(tmp_path: Path) -> None:
     """D15: what has to be authorised is said once, and the wait goes on until that is done."""
     async with site(tmp_path) as on:
-        wants = T("AUTH_REQUIRED", "Open https://login.example")
+        wants = T("AUTH_REQUIRED", [url_part("https://login.example", filename="sign in")])
         on.agent.on("SendStreamingMessage", [EV(wants), EOF])
         on.agent.task = wants
         async with _at_terminal(on, "delegate", "raw", "Count", "--wait") as terminal:
-            await terminal.shows("raw needs an authorisation: Open https://login.example")
+            await terminal.shows("raw needs an authorisation:")
+            await terminal.shows("[sign in] https://login.example")
             on.agent.complete("nine chairs")
             assert await terminal.ends() == 0
             assert terminal.text.count("needs an authorisation") == 1

@@ -8,7 +8,7 @@ import pytest
 from locum.adapters import Harness
 from locum.adapters.tool import Tool
 from locum.core.errors import RequestError
-from tests.agents.frames import EOF, ERR, EV, HOLD, A, T
+from tests.agents.frames import EOF, ERR, EV, HOLD, A, T, data_part, text_part, url_part
 from tests.agents.raw import RawAgent
 
 from .support import locum, until
@@ -150,6 +150,21 @@ async def test_a_question_is_answered() -> None:
         assert (reply.text, reply.task_id) == ("the red one", "t1")
         again = await tools["reply_subtask"](sub_task_id=row.id, text="and the blue one")
         assert again.startswith("sub_task.not_parked: ")
+
+
+async def test_what_a_question_has_beside_its_words_is_listed() -> None:
+    """G11, D16: a URL and data that go with an open question are in its block as well."""
+    asks = T(
+        "INPUT_REQUIRED",
+        [text_part("Sign here"), url_part("https://a.example/form"), data_part([1])],
+    )
+    async with RawAgent() as agent, locum({"inventory": agent.url}) as harness:
+        agent.on("SendStreamingMessage", [EV(asks), EOF])
+        agent.task = asks
+        row = await harness.spawn("p", agent="inventory", goal="count", name="chairs")
+        await until(harness, row.id, "INPUT_REQUIRED")
+        block = "\nSign here\nfile at https://a.example/form\ndata: [1]\n</untrusted>"
+        assert block in await _named(harness)["list_subtasks"]()
 
 
 async def test_work_is_cancelled() -> None:

@@ -20,7 +20,7 @@ This page is made from `adapters/web/described.py` by `python -m tests.unit.test
 ANSWERS = {
     "Row": "Row",
     "Artifact": "Artifact of a row",
-    "Part": "Part of an artifact",
+    "Part": "Part of an artifact or a question",
     "Note": "Note",
     "Agent": "Agent",
     "Problem": "Problem document",

@@ -110,6 +110,7 @@ def test_a_new_row_shows_the_brief() -> None:
         "goal": "Count the red chairs",
         "state": "SUBMITTED",
         "text": "",
+        "parts": [],
         "remote_task_id": "",
         "context_id": "",
         "watch": None,
@@ -124,6 +125,23 @@ def test_a_new_row_shows_the_brief() -> None:
         "reason": "",
     }
     assert row.deadline == remote(60)
+
+
+def test_the_parts_of_the_open_question() -> None:
+    """D16, E1: while it is asked, and asked again, its parts are the row's; then there are none."""
+    form = Part(url="https://login.example/7", filename="form")
+    asked = (text("Sign in"), form)
+    life = Life.linked()
+    life.get(task("AUTH_REQUIRED", *asked, remote_at=remote(2)))
+    assert row_from(life.events).parts == asked
+    assert row_to_json(row_from(life.events))["parts"][1]["url"] == "https://login.example/7"
+    life.reply("done")
+    assert row_from(life.events).parts == ()
+    life.refuse_reply("Not yet")
+    assert row_from(life.events).parts == asked
+    life.get(task("COMPLETED", "Signed in", remote_at=remote(9)))
+    row = row_from(life.events)
+    assert (row.parts, row.asked_parts) == ((), ())
 
 
 def test_what_happened_is_the_text_where_the_agent_said_nothing() -> None:
