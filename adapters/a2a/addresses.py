@@ -4,13 +4,12 @@ The table is our own and not `ipaddress`'s `is_global`, which has changed with P
 and looks into none of the IPv6 addresses that carry an IPv4 address inside.
 """
 
-import asyncio
 import ipaddress
-import socket
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from enum import StrEnum
 
 from ..origins import IpAddress, literal_address
+from .names import Names
 
 __all__ = ["Reach", "Resolve", "reach_of", "resolve", "widest"]
 
@@ -83,6 +82,9 @@ _CARRIERS = tuple(
 _TEREDO = ipaddress.IPv6Network("2001::/32")
 _ISATAP = 0x5EFE
 
+# Of configured hosts only, of which there are so many as somebody has written down.
+_NAMES = Names(limit=1000)
+
 
 def reach_of(address: IpAddress) -> Reach:
     """How far away `address` is; an IPv4 address inside an IPv6 one counts when it is nearer."""
@@ -126,9 +128,8 @@ async def resolve(host: str, port: int) -> Sequence[IpAddress]:
     literal = literal_address(host)
     if literal is not None:
         return [literal]
-    loop = asyncio.get_running_loop()
     try:
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        found = await _NAMES.look_up(host, port)
     except (OSError, UnicodeError):
         return []
-    return list(dict.fromkeys(ipaddress.ip_address(str(entry[4][0])) for entry in found))
+    return list(dict.fromkeys(ipaddress.ip_address(address.host) for address in found))

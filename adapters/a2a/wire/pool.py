@@ -24,6 +24,7 @@ from aiohttp.http_exceptions import LineTooLong
 from multidict import CIMultiDict
 from yarl import URL
 
+from ..names import Names
 from .faults import AddressRefusedError, NoTlsError, TooLargeError
 from .notes import CALL, WireLimits
 
@@ -35,10 +36,12 @@ Guard = Callable[[str, str], None]
 # Servers commonly drop a connection after 5 idle seconds. One that is dropped while a send is on
 # its way leaves the send in doubt, so ours are dropped first.
 _KEEP_ALIVE: Final = 4.0
-# As long as aiohttp keeps them, which looks names up for each connection otherwise.
+# Names are looked up again after so long, and at most so many at once.
 _NAMES_KEPT: Final = 10.0
+_NAMES_AT_ONCE: Final = 16
 _READ_BUFFER: Final = 64 << 10
 _LARGE_BODY: Final = 1 << 20
+_NUMERIC: Final = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
 _NOTHING_ADDED: Final = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 
 
@@ -180,9 +183,9 @@ class _Connector(aiohttp.TCPConnector):
         super().__init__(
             limit=0,
             keepalive_timeout=_KEEP_ALIVE,
-            resolver=None if guard is None else _GuardedResolver(guard),
-            # What it keeps would not be shown to the guard again.
-            use_dns_cache=guard is None,
+            resolver=_Resolver(guard),
+            # What the connector keeps would not be shown to the guard again.
+            use_dns_cache=False,
         )
         self._guard = guard
 
@@ -209,12 +212,12 @@ class _Connector(aiohttp.TCPConnector):
         return connection
 
 
-class _GuardedResolver(AbstractResolver):
+class _Resolver(AbstractResolver):
     """Resolves names like aiohttp does, and gives those addresses that the guard lets pass."""
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: Guard | None) -> None:
         self._guard = guard
-        self._inner = aiohttp.DefaultResolver()
+        self._names = Names(_NAMES_AT_ONCE)
         self._kept: dict[tuple[str, int, int], tuple[float, list[ResolveResult]]] = {}
 
     async def resolve(
@@ -225,7 +228,8 @@ class _GuardedResolver(AbstractResolver):
         passed: list[ResolveResult] = []
         for result in await self._look_up(host, port, family):
             try:
-                _ask(self._guard, host, result["host"])
+                if self._guard is not None:
+                    _ask(self._guard, host, result["host"])
             except AddressRefusedError as error:
                 refusal = error
             else:
@@ -240,13 +244,25 @@ class _GuardedResolver(AbstractResolver):
         key, now = (host, port, family), asyncio.get_running_loop().time()
         good_until, found = self._kept.get(key, (now, []))
         if good_until <= now:
-            found = await self._inner.resolve(host, port, family)
+            found = [
+                ResolveResult(
+                    hostname=host,
+                    host=address.host,
+                    port=port,
+                    family=address.family,
+                    proto=address.protocol,
+                    flags=_NUMERIC,
+                )
+                for address in await self._names.look_up(host, port, family, socket.AI_ADDRCONFIG)
+            ]
+            if len(self._kept) >= _NAMES_AT_ONCE:
+                # Whoever has pushes sent by `self` may name ever new hosts (J3).
+                self._kept = {key: kept for key, kept in self._kept.items() if kept[0] > now}
             self._kept[key] = (now + _NAMES_KEPT, found)
         return found
 
     async def close(self) -> None:
-        """Release what the resolver holds."""
-        await self._inner.close()
+        """Nothing is held: a look-up that is under way ends by itself."""
 
 
 def _ask(guard: Guard, host: str, address: str) -> None:
