@@ -34,11 +34,15 @@ async def test_the_chosen_interface_is_the_one_called() -> None:
         assert other.requests == []
 
 
-async def test_the_tenant_is_on_every_request(agent: RawAgent) -> None:
-    """A5: the interface's tenant goes with each call."""
-    async with client_of(agent, tenant="acme") as client:
+@pytest.mark.parametrize(
+    "tenant", ["acme", "a b", "acme#1", "who?", "a/b", "100%25", "50%", "ü", "..", "a:b"]
+)
+async def test_the_tenant_is_on_every_request(agent: RawAgent, tenant: str) -> None:
+    """A5: the interface's tenant goes with each call and arrives as it is, also in a path."""
+    async with client_of(agent, tenant=tenant) as client:
         await call_all(client)
-    assert {seen.tenant for seen in agent.calls()} == {"acme"}
+    assert len(agent.calls()) == 8
+    assert {seen.tenant for seen in agent.calls()} == {tenant}
 
 
 @pytest.mark.parametrize("task_id", ["a/b", "../t1", "a b", "t?1", "t%2F1", "tä", "t#1", "."])

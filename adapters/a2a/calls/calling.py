@@ -106,6 +106,7 @@ class Caller:
         self,
         *,
         agent_id: str,
+        tenant: str,
         participant_id: str,
         extensions: Sequence[str],
         on_anomaly: Callable[[str, str], None],
@@ -114,6 +115,7 @@ class Caller:
     ) -> None:
         """`trace_entropy` gives random bytes for new traces; None when tracing is off."""
         self._agent_id = agent_id
+        self._tenant = tenant
         self._participant_id = participant_id
         self._extensions = ",".join(extensions)
         self._on_anomaly = on_anomaly
@@ -141,6 +143,7 @@ class Caller:
             agent_id=self._agent_id,
             task_id=task_id,
             config_id=config_id,
+            tenant=self._tenant,
             streaming=streaming,
             on_sent=on_sent,
         )

@@ -74,6 +74,7 @@ class AgentClient(PushCalls):
         """The agent says that it sends push notifications."""
         self._caller = Caller(
             agent_id=agent_id,
+            tenant=interface.tenant,
             participant_id=participant_id,
             extensions=extensions,
             on_anomaly=on_anomaly,

@@ -1,6 +1,6 @@
 """What is asked with one request: its binding, its parameters, and what in it is secret.
 
-Reads the request; changes nothing but the spelling of a task id in a URL (K3).
+Reads the request; changes nothing but the spelling of tenant and ids in a URL (A5, K3).
 """
 
 import base64
@@ -222,23 +222,32 @@ def malformed(body: bytes, notes: CallNotes, asked: Asked) -> MalformedError:
 
 
 def rest_url(url: str, notes: CallNotes) -> str:
-    """The URL with the call's ids percent-encoded in it (K3).
+    """The URL with the call's tenant and ids percent-encoded in it (A5, K3).
 
-    The SDK writes ids into the path as they are, so that one with a `/`, `?`, `#` or `..` in it
+    The SDK writes them into the path as they are, so that one with a `/`, `?`, `#` or `..` in it
     would ask for something else. What has no such path (JSON-RPC) comes back unchanged.
     """
-    if not notes.task_id:
-        return url
-    configs = "/pushNotificationConfigs"
-    tails = {
-        f"{configs}/{notes.config_id}": f"{configs}/{_segment(notes.config_id)}",
-        **{tail: tail for tail in (configs, ":cancel", ":subscribe", "")},
-    }
-    for tail, spelled in tails.items():
-        written = f"/tasks/{notes.task_id}{tail}"
+    before = f"/{notes.tenant}" if notes.tenant else ""
+    for path, spelled in _paths(notes):
+        written = before + path
         if url.endswith(written):
-            return f"{url[: -len(written)]}/tasks/{_segment(notes.task_id)}{spelled}"
+            tenant = f"/{_segment(notes.tenant)}" if before else ""
+            return url[: -len(written)] + tenant + spelled
     return url
+
+
+def _paths(notes: CallNotes) -> Iterator[tuple[str, str]]:
+    """The paths of a call over HTTP+JSON, as the SDK writes them and as they are to be."""
+    if notes.task_id:
+        configs = "/pushNotificationConfigs"
+        tails = {
+            f"{configs}/{notes.config_id}": f"{configs}/{_segment(notes.config_id)}",
+            **{tail: tail for tail in (configs, ":cancel", ":subscribe", "")},
+        }
+        for tail, spelled in tails.items():
+            yield f"/tasks/{notes.task_id}{tail}", f"/tasks/{_segment(notes.task_id)}{spelled}"
+    for path in ("/message:send", "/message:stream", "/tasks", "/extendedAgentCard"):
+        yield path, path
 
 
 def _segment(text: str) -> str:

@@ -36,11 +36,12 @@ class _Closable(Protocol):
 
 @dataclass(slots=True)
 class CallNotes:
-    """What the wire saw of one call. The first five fields are the caller's, the rest the wire's.
+    """What the wire saw of one call. The first six fields are the caller's, the rest the wire's.
 
     `method` is A2A's name ("GetTask", "SendStreamingMessage", …, "AgentCard" for a card); with any
     other the answer is held to the limits but not looked into. `task_id` and `config_id` are the
-    raw ids that the call is about; the wire percent-encodes them into a REST URL (K3).
+    raw ids that the call is about, `tenant` the raw one of the interface; the wire percent-encodes
+    them into a REST URL (A5, K3).
 
     A call may take several requests (a token was renewed): but for the anomalies, the notes are
     about the last one.
@@ -50,6 +51,7 @@ class CallNotes:
     agent_id: str = ""
     task_id: str = ""
     config_id: str = ""
+    tenant: str = ""
     streaming: bool = False
 
     anomalies: list[str] = field(default_factory=list)
