@@ -6,11 +6,14 @@ from importlib.metadata import version
 from typing import Any
 
 import msgspec
+from litestar import Response, Router
+from litestar.exceptions import NotFoundException
 from litestar.handlers import HTTPRouteHandler
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
+from litestar.status_codes import HTTP_404_NOT_FOUND
 
 from locum.core.events import EVENT_TYPES
 
@@ -42,13 +45,27 @@ def openapi_config() -> OpenAPIConfig:
         title="locum",
         version=version("locum"),
         description="Hand work to remote A2A agents and stay in charge of it.",
-        path="/schema",
+        openapi_router=Router(
+            "/schema",
+            route_handlers=[],
+            include_in_schema=False,
+            dto=None,
+            return_dto=None,
+            after_request=_no_page,
+        ),
         components=Components(security_schemes={"bearer": bearer}),
         security=[{"bearer": []}],
         render_plugins=[_Described(path=["/", "/openapi.json"])],
         use_handler_docstrings=True,
         operation_id_creator=_operation_id,
     )
+
+
+def _no_page(response: Response[Any]) -> Response[Any]:
+    """Litestar has a page of its own for what is not below `/schema`; ours is for all paths (J2)."""
+    if response.status_code == HTTP_404_NOT_FOUND:
+        raise NotFoundException
+    return response
 
 
 class _Described(JsonRenderPlugin):

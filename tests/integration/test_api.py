@@ -113,7 +113,8 @@ async def test_notifications_by_page() -> None:
 async def test_paths_and_methods_that_are_not_there() -> None:
     """J2: an unknown path is 404, an unknown method 405 with `Allow`; both are problems."""
     async with front() as face:
-        for path in ("/v1", "/v1/agents/x", "/v1/parents//sub-tasks", "/v2/agents", "/"):
+        paths = ("/v1", "/v1/agents/x", "/v1/parents//sub-tasks", "/v2/agents", "/", "/schema/x")
+        for path in paths:
             problem(await face.http.get(path), 404, "request.not_found")
         answer = await face.http.delete("/v1/agents")
         problem(answer, 405, "request.method_not_allowed")
