@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 import msgspec
 import rich_click as click
 
+from locum.core.errors import ConfigError
+
 from ..a2a.cards.accepting import BINDINGS
 from ..a2a.cards.fetch import card_urls
 from ..a2a.checkup.examination import MESSAGE, Checkup, check_up
@@ -94,8 +96,10 @@ def _meant(settings: Settings, url: str | None) -> list[AgentSettings]:
     for agent in settings.agents:
         if url in card_urls(agent) or _place(url) in map(_place, (agent.url, agent.card_url)):
             return [agent]
-    key = "card_url" if urlsplit(url).path.endswith(".json") else "url"
-    fields = read_fields(AgentSettings, {key: url}, "")
+    if not url.strip():
+        raise ConfigError("URL", found="nothing", accepted="the agent's URL, or its card's")
+    is_card = url.partition("?")[0].endswith(".json")
+    fields = read_fields(AgentSettings, {"card_url" if is_card else "url": url}, "")
     return [AgentSettings(id=Origin.of(url).host, **fields)]
 
 

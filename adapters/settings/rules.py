@@ -238,13 +238,20 @@ class Text:
 
 @dataclass(frozen=True)
 class SecretText:
-    """A secret, or nothing when the text is empty or blank."""
+    """A secret, or nothing when the text is empty or blank.
+
+    One with a blank at an end is refused: HTTP drops it from a header, and no request would match.
+    """
 
     def read(self, value: Any, key: str) -> Secret | None:
         """The secret or None."""
         if not isinstance(value, str) or not (value.isascii() and value.isprintable()):
             raise refuse(value, key, "a text of printable ASCII", secret=True)
-        return Secret(str(value)) if value.strip() else None
+        if not value.strip():
+            return None
+        if value != value.strip():
+            raise refuse(value, key, "a text without blanks at its ends", secret=True)
+        return Secret(str(value))
 
 
 @dataclass(frozen=True)

@@ -131,9 +131,10 @@ async def test_usage() -> None:
     assert (said.exit_code, said.stdout) == (0, "No agent is configured.\n")
     said = await agents("http://127.0.0.1:1")
     assert said.exit_code == 2
-    said = await agents("--check", "nonsense")
-    assert said.exit_code == 1
-    assert said.stderr.startswith("config.invalid: url:")
+    for nonsense in ("nonsense", "", " ", "http://[::1"):
+        said = await agents("--check", nonsense)
+        assert said.exit_code == 1
+        assert said.stderr.lower().startswith("config.invalid: url:")
     said = await agents("--check", "http://127.0.0.1:1")
     assert said.exit_code == 1
     assert "card.unreachable" in said.stdout

@@ -136,6 +136,14 @@ def test_off_loopback_without_a_token_is_refused(host: str, token: str | None) -
     assert host in error.detail["found"]
 
 
+@pytest.mark.parametrize("token", [" t0ken", "t0ken "])
+def test_a_token_that_no_header_can_carry_is_refused(token: str) -> None:
+    """J1: HTTP drops blanks at the ends of a header, so that nobody could ever get in."""
+    error = refused({"server": {"api_token": token}})
+    assert error.detail["key"] == "server.api_token"
+    assert "t0ken" not in str(error.detail)
+
+
 def test_an_empty_host_is_refused() -> None:
     """J1: an empty host would bind to every address, and is no host."""
     assert refused({"server": {"host": ""}}).detail["key"] == "server.host"
