@@ -184,9 +184,14 @@ def _is_too_soon(sub_task: SubTask, state: A2AState, verdict: Verdict, command: 
     limits, at = command.limits, command.at
     if verdict is Verdict.TEXT:
         text_at = sub_task.text_at
-        return text_at is not None and seconds_between(text_at, at) < limits.text_pause
+        return text_at is not None and _is_within(limits.text_pause, text_at, at)
     recent = sum(1 for flip in sub_task.flips if seconds_between(flip, at) <= limits.flip_window)
-    return recent >= limits.flips and seconds_between(sub_task.changed_at, at) < limits.flip_pause
+    return recent >= limits.flips and _is_within(limits.flip_pause, sub_task.changed_at, at)
+
+
+def _is_within(seconds: float, earlier: str, later: str) -> bool:
+    # A clock that was set back since then would have it wait for all that time as well.
+    return 0 <= seconds_between(earlier, later) < seconds
 
 
 def _park(

@@ -130,6 +130,8 @@ async def _pause(desk: Desk, seconds: float) -> None:
 async def _text_due(desk: Desk) -> float:
     sub_task = await desk.load()
     since = seconds_between(sub_task.text_at or sub_task.created_at, desk.office.now())
+    if since < 0:
+        since = desk.office.settings.status_interval  # the clock was set back
     return max(desk.office.settings.status_interval - since, 0.0) + 0.005
 
 

@@ -80,6 +80,19 @@ def test_status_texts_are_paced() -> None:
     assert texts == ["0", "5", "10", "15"]
 
 
+def test_a_clock_that_was_set_back_holds_nothing_up() -> None:
+    """D15, D17: what was recorded in what is the future now paces nothing."""
+    life = Life.linked()
+    assert life.hear(status("WORKING", "one", remote_at=remote(2)), after=86_400)
+    assert life.hear(status("WORKING", "two", remote_at=remote(3)), after=-86_400)
+    assert not life.hear(status("WORKING", "three", remote_at=remote(4)))
+    for count in range(40):
+        state = "WORKING" if count % 2 else "INPUT_REQUIRED"
+        life.get(task(state, "?" * (state != "WORKING"), remote_at=remote(10 + count)))
+    assert not life.get(task("INPUT_REQUIRED", "?", remote_at=remote(60)))
+    assert life.get(task("INPUT_REQUIRED", "?", remote_at=remote(61)), after=-100)
+
+
 def test_every_state_pulls_its_text_along() -> None:
     """D17: the pace of texts does not hold up a change of state."""
     life = Life.linked()
