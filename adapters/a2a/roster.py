@@ -23,7 +23,7 @@ _SKILLS = 10
 # all. The joiners of scripts and emoji (U+200C, U+200D) stay.
 _BLANK = re.compile(
     r"[\s\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
-    r"\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]+"
+    r"\ufff9-\ufffb\ud800-\udfff\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
 )
 _ANGLES = str.maketrans("<>", "‹›")
 
@@ -61,7 +61,8 @@ def roster_of(cards: Iterable[tuple[str, AgentCard]]) -> Roster:
     cut: list[tuple[str, str]] = []
     for agent_id, card in sorted(cards, key=lambda pair: pair[0]):
         fields = _Fields(agent_id, cut)
-        lines.append(f"- {agent_id}: {fields.line('name', card.name, _NAME)}")
+        name = fields.line("name", card.name, _NAME)
+        lines.append(f"- {agent_id}: {name}" if name else f"- {agent_id}")
         described = fields.line("description", card.description, _DESCRIPTION)
         if described:
             lines.append(f"  {described}")

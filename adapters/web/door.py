@@ -24,7 +24,12 @@ Area = Literal["open", "a2a", "api"]
 
 _OPEN = frozenset({"/healthz", "/readyz"})
 _PUSH = "/a2a/push"
-_FORWARDED = frozenset({b"forwarded", b"x-forwarded-for", b"x-real-ip"})
+_FORWARDED = frozenset(
+    {
+        *(b"cf-connecting-ip", b"forwarded", b"true-client-ip", b"via", b"x-client-ip"),
+        *(b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip"),
+    }
+)
 _A2A = frozenset({"/.well-known/agent-card.json", "/a2a", "/a2a/rest"})
 
 

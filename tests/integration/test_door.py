@@ -188,9 +188,10 @@ async def test_a_page_of_our_own() -> None:
             assert (await face.http.get("/v1/agents", headers=headers)).status_code == 200
 
 
-async def test_without_a_token_only_this_machine_may_call() -> None:
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Via", "CF-Connecting-IP", "X-Client-IP"])
+async def test_without_a_token_only_this_machine_may_call(header: str) -> None:
     """J1: without a token a sender from elsewhere, as a proxy here reports it, is refused."""
-    headers = {"X-Forwarded-For": "203.0.113.9"}
+    headers = {header: "203.0.113.9"}
     async with front() as face:
         answer = await face.http.get("/v1/agents", headers=headers)
         assert (answer.status_code, answer.json()["code"]) == (403, "request.not_local")

@@ -253,6 +253,8 @@ async def test_a_security_requirement_in_the_old_form_is_one(field: str) -> None
         ("", "whatever", True),
         (">=1", "whatever", False),
         (">=1", "2.0.0-rc1", True),
+        ("===1.0.0-SNAPSHOT", "1.0.0-SNAPSHOT", True),
+        ("===1.0.0-SNAPSHOT", "1.0.0", False),
     ],
 )
 async def test_the_version_specifier(wanted: str, version: str, met: bool) -> None:

@@ -67,7 +67,7 @@ def test_at_most_ten_skills_and_how_many_more() -> None:
         ("a\u2028b\u2029c\x85d\x0be", "a b c d e"),
         ("a\x00b\x1bc\x7fd\x9be", "a b c d e"),
         ("a\u202eb\u2066c\u200ed\u061ce", "a b c d e"),
-        ("a\u200bb\ufeffc\U000e0041\U000e0042d", "a b c d"),
+        ("a\u200bb\ufeffc\U000e0041\U000e0042d\U0001d173e", "a b c d e"),
         ("<b>&</b>", "‹b›&‹/b›"),
         ("👩\u200d🔬 Ä é", "👩\u200d🔬 Ä é"),
         ("\n\n", ""),
@@ -76,6 +76,11 @@ def test_at_most_ten_skills_and_how_many_more() -> None:
 def test_one_harmless_line(written: str, line: str) -> None:
     """B2: white space and control characters, bidirectional too, become one space; no tags."""
     assert harmless(written) == line
+
+
+def test_a_name_of_blanks_is_none() -> None:
+    """B1, B2: an agent whose name says nothing is there by its id."""
+    assert "\n- a\n  Counts" in roster_of([("a", card(" \u200b", "Counts"))]).text
 
 
 def test_every_field_is_one_harmless_line() -> None:

@@ -269,8 +269,9 @@ def _check_version(card: AgentCard, wanted: str) -> None:
     if not wanted:
         return
     try:
-        met = SpecifierSet(wanted).contains(Version(card.version), prereleases=True)
-    except ValueError:  # InvalidVersion, or a number of more digits than Python reads
+        # As a text, which is what `===` is about: what is no version otherwise meets nothing else.
+        met = SpecifierSet(wanted).contains(card.version, prereleases=True)
+    except ValueError:  # a number of more digits than Python reads
         met = False
     if not met:
         raise CardError(
