@@ -144,7 +144,12 @@ class CardKeeper:
             self.agent.http = open_http(
                 credentials=self._credentials,
                 limits=self._wire,
-                budget=Budget(settings.max_calls, settings.max_streams, LoopShare()),
+                budget=Budget(
+                    settings.max_calls,
+                    settings.max_streams,
+                    LoopShare(),
+                    unfinished=self._limits.unfinished_limit,
+                ),
                 tls=tls_context_for(settings),
                 guard=self._guard,
                 connect_timeout=self._limits.connect_timeout,

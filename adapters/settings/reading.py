@@ -149,6 +149,8 @@ class LimitSettings(Struct, frozen=True, kw_only=True):
     value_limit: Annotated[int, Whole(1000, 100_000_000)] = 100_000
     """JSON values in one server-sent event or JSON answer of an agent's, or in one request to the
     HTTP API (J3, J4)."""
+    unfinished_limit: Annotated[int, Size()] = 64 * 1024**2
+    """Bytes of events and answers that all streams of one agent have begun and not ended (J3)."""
     self_body_limit: Annotated[int, Size()] = 1024**2
     """Bytes of one request to `self`, which anybody may send; `body_limit` holds as well (J4)."""
     self_value_limit: Annotated[int, Whole(100, 100_000_000)] = 2_000

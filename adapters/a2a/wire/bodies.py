@@ -191,6 +191,7 @@ class EventStream(httpx.AsyncByteStream):
 
     async def _pull(self) -> None:
         """Get the next piece. An answer that is no stream has to be over in time (J3)."""
+        self._place.hold(self._framer.held)
         if self._deadline is None and self._framer.kind in ("json", "words"):
             self._deadline = asyncio.get_running_loop().time() + self._limits.call_time
         try:

@@ -44,6 +44,11 @@ class Framer:
         self._parser = SseParser(limits.event_limit)
         self._body = bytearray()
 
+    @property
+    def held(self) -> int:
+        """Bytes of an event or answer that has not ended yet."""
+        return len(self._body) + self._parser.held
+
     def feed(self, piece: bytes) -> Iterator[bytes]:
         """The frames that the piece completes, several of them as one where nothing is odd.
 

@@ -47,6 +47,11 @@ class SseParser:
         self._data: bytes | bytearray | None = None
         self.bom = False
 
+    @property
+    def held(self) -> int:
+        """Bytes of an event that has not ended yet."""
+        return len(self._held) + len(self._data or b"")
+
     def feed(self, piece: bytes) -> Iterator[Event]:
         """The events that the piece completes.
 
