@@ -8,6 +8,8 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 
+from a2a.utils.constants import AGENT_CARD_WELL_KNOWN_PATH
+
 from locum.core.errors import CardError
 
 from ..loop_share import LoopShare
@@ -110,7 +112,13 @@ class CardKeeper:
 
     def _builder(self) -> CardFactory | None:
         """What builds the card here, when it is that of a harness of this process (A8, A9)."""
-        return self._own_card or local_card(self.agent.settings.url)
+        return self._own_card or local_card(self._place)
+
+    @property
+    def _place(self) -> str:
+        """Where the agent is, also when only its card's URL is configured."""
+        settings = self.agent.settings
+        return settings.url or settings.card_url.removesuffix(AGENT_CARD_WELL_KNOWN_PATH)
 
     async def _look(self) -> AcceptedCard:
         settings = self.agent.settings
@@ -161,7 +169,7 @@ class CardKeeper:
         settings = self.agent.settings
         builder = self._builder()
         if builder is not None:
-            fetched, reach = FetchedCard(builder(), settings.url, Freshness()), Reach.LOOPBACK
+            fetched, reach = FetchedCard(builder(), self._place, Freshness()), Reach.LOOPBACK
         else:
             assert self.agent.http is not None
             known = self._fetched if self._built_by is None else None

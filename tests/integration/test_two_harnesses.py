@@ -62,8 +62,13 @@ class Counted:
 
 
 @asynccontextmanager
-async def pair(path: str, slash: str) -> AsyncIterator[tuple[Harness, Counted, Counted]]:
-    """The first harness, at the root, and the apps of both; the second is below `path`."""
+async def pair(
+    path: str, slash: str, key: str = "url"
+) -> AsyncIterator[tuple[Harness, Counted, Counted]]:
+    """The first harness, at the root, and the apps of both; the second is below `path`.
+
+    Each is configured at the other by the URL that `key` names.
+    """
     async with AsyncExitStack() as stack:
         # Bound only: nobody answers before the harness is there.
         sockets = [stack.enter_context(socket.socket()) for _ in range(2)]
@@ -71,6 +76,7 @@ async def pair(path: str, slash: str) -> AsyncIterator[tuple[Harness, Counted, C
             one.bind(("127.0.0.1", 0))
         root, below = (f"http://127.0.0.1:{one.getsockname()[1]}" for one in sockets)
         urls = {"first": root + slash, "second": below + path + slash}
+        tail = "/.well-known/agent-card.json" if key == "card_url" else ""
         harnesses, apps = [], []
         for name, other, listening in zip(urls, reversed(urls), sockets, strict=True):
             passer = Passer(other)
@@ -80,7 +86,7 @@ async def pair(path: str, slash: str) -> AsyncIterator[tuple[Harness, Counted, C
                     "store": {"url": "sqlite:///:memory:"},
                     "standin": QUICK,
                     "card": {"name": name, "description": "Passes on"},
-                    "agents": [{"id": other, "url": urls[other], "follow_interval": "1s"}],
+                    "agents": [{"id": other, key: urls[other] + tail, "follow_interval": "1s"}],
                 }
             )
             harness = await stack.enter_async_context(Harness(settings, executor=passer))
@@ -106,3 +112,12 @@ async def test_work_that_comes_back(path: str, slash: str) -> None:
     assert at_second.cards == 0
     assert f"{path}/a2a" in at_second.paths
     assert "/a2a" in at_first.paths
+
+
+@pytest.mark.parametrize("path", ["", "/agents/second"])
+async def test_each_is_known_by_its_cards_url_too(path: str) -> None:
+    """A8: where only the URL of the card is configured, it is not asked for either."""
+    async with pair(path, "", "card_url") as (first, _, at_second):
+        row = await first.spawn("p", agent="second", goal="count")
+        assert (await until(first, row.id, "COMPLETED", timeout=20)).text == "12"
+    assert at_second.cards == 0
