@@ -1,12 +1,12 @@
-"""The tasks of `self`, in memory, and no more of them than a limit (J3). Forgets the stalest.
-
-Not on disk: what an executor has under way dies with the process, and a task that nobody works on
-any more is better unknown than for ever WORKING.
-"""
+"""The tasks of `self`, in memory, and no more of them than a limit (J3). Forgets the stalest."""
 
 from collections import OrderedDict
+from collections.abc import Collection
+from itertools import islice
 
+from a2a.auth.user import User
 from a2a.server.context import ServerCallContext
+from a2a.server.owner_resolver import resolve_user_scope
 from a2a.server.tasks import InMemoryTaskStore, PushNotificationConfigStore
 from a2a.types.a2a_pb2 import Task
 
@@ -20,20 +20,64 @@ class RecentTasks(InMemoryTaskStore):
         super().__init__()
         self._limit = limit
         self._push_configs = push_configs
-        self._order: OrderedDict[str, ServerCallContext] = OrderedDict()
+        self._owners: OrderedDict[str, str] = OrderedDict()
+        """Whose each task is, the stalest task first."""
 
     async def save(self, task: Task, context: ServerCallContext) -> None:
         """Save, and forget the stalest task if that makes one too many."""
-        await super().save(task, context)
-        self._order[task.id] = context
-        self._order.move_to_end(task.id)
-        while len(self._order) > self._limit:
-            stalest, its_context = self._order.popitem(last=False)
-            await super().delete(stalest, its_context)
-            if await self._push_configs.get_info(stalest, its_context):
-                await self._push_configs.delete_info(stalest, its_context)
+        surplus = self.surplus({task.id})
+        await self.remember(task, resolve_user_scope(context))
+        for stalest in surplus:
+            await self.forget(stalest)
 
     async def delete(self, task_id: str, context: ServerCallContext) -> None:
         """Delete one task."""
-        self._order.pop(task_id, None)
-        await super().delete(task_id, context)
+        if self._owners.get(task_id) == resolve_user_scope(context):
+            await self.forget(task_id)
+
+    def surplus(self, coming: Collection[str]) -> list[str]:
+        """The tasks that there are too many once these are saved, the stalest first."""
+        new = sum(one not in self._owners for one in coming)
+        others = (one for one in self._owners if one not in coming)
+        return list(islice(others, max(len(self._owners) + new - self._limit, 0)))
+
+    async def remember(self, task: Task, owner: str) -> None:
+        """Have this task, as the one that changed last, whatever the limit is."""
+        await super().save(task, _call_of(owner))
+        self._owners[task.id] = owner
+        self._owners.move_to_end(task.id)
+
+    async def known(self, task_id: str) -> Task | None:
+        """The task, whoever it belongs to."""
+        owner = self._owners.get(task_id)
+        return None if owner is None else await self.get(task_id, _call_of(owner))
+
+    async def forget(self, task_id: str) -> None:
+        """Have this task no more, nor its push configs."""
+        owner = self._owners.pop(task_id, None)
+        if owner is None:
+            return
+        call = _call_of(owner)
+        await super().delete(task_id, call)
+        if await self._push_configs.get_info(task_id, call):
+            await self._push_configs.delete_info(task_id, call)
+
+
+def _call_of(owner: str) -> ServerCallContext:
+    """A call as the owner of a task would make it. What else was in theirs is not kept."""
+    return ServerCallContext(user=_Owner(owner))
+
+
+class _Owner(User):
+    """Somebody who owns tasks, known by name alone."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    @property
+    def is_authenticated(self) -> bool:
+        return bool(self._name)
+
+    @property
+    def user_name(self) -> str:
+        return self._name
