@@ -22,6 +22,7 @@ from locum.core.subtask import SubTask, replay
 from locum.projections.runner import PAGE
 
 from .ledger import Stored
+from .own_tasks import KeptTask
 from .sqlite import store_errors
 from .store import Store
 from .threads import Readers, unhurried
@@ -201,6 +202,19 @@ class Journal:
     async def take_unsent(self) -> dict[str, str]:
         """What was kept so; from now on it is kept no more. Raises StoreError."""
         return await self._between_commits(self._store.take_unsent)
+
+    async def keep_tasks(
+        self, tasks: Sequence[tuple[str, str, bytes]], forgotten: Sequence[str]
+    ) -> None:
+        """Keep tasks of `self` (id, owner, bytes), and the `forgotten` no longer (I1).
+
+        They are on disk on return. Raises StoreError, with nothing of it done.
+        """
+        await self._between_commits(partial(self._store.keep_tasks, tasks, forgotten))
+
+    async def kept_tasks(self, after: int, limit: int) -> Sequence[KeptTask]:
+        """The next tasks kept so after a place, the one kept longest ago first."""
+        return await self._readers.run(self._store.kept_tasks, after, limit)
 
     async def _between_commits(self, do: Callable[[], _T]) -> _T:
         self._check_open()

@@ -9,6 +9,7 @@ from locum.projections.runner import Projector, rebuild
 from locum.projections.tables import ViewTables
 
 from .ledger import Ledger, Stored
+from .own_tasks import KeptTask, OwnTasks
 from .sqlite import Datastore, Location, Synchronous, store_errors
 from .unsent import Unsent
 
@@ -24,6 +25,7 @@ class Store:
     tables: ViewTables
     projector: Projector
     unsent: Unsent
+    own_tasks: OwnTasks
 
     def __init__(self, url: str, *, busy_timeout: float) -> None:
         self._location = Location.of(url)
@@ -47,6 +49,7 @@ class Store:
             self.ledger.prepare()
             self.tables = ViewTables(views)
             self.unsent = Unsent(events)
+            self.own_tasks = OwnTasks(events)
             if not project:
                 return
             self.tables.prepare()
@@ -89,6 +92,16 @@ class Store:
         """What was kept so, which is over with this."""
         with store_errors("to find out what was not sent yet"):
             return self.unsent.take()
+
+    def keep_tasks(self, tasks: Sequence[tuple[str, str, bytes]], forgotten: Sequence[str]) -> None:
+        """Keep tasks of `self`, and some of them no longer."""
+        with store_errors("to keep tasks of self"):
+            self.own_tasks.keep(tasks, forgotten)
+
+    def kept_tasks(self, after: int, limit: int) -> Sequence[KeptTask]:
+        """The next tasks that were kept so, after a place."""
+        with store_errors("to read the tasks of self"):
+            return self.own_tasks.page(after, limit)
 
     def rebuild(self) -> int:
         """Make the projections again from the log; returns the position they have reached."""
