@@ -91,7 +91,7 @@ class Harness(Unopened):
                 Journal.open(store.url, on_events=self._noted, batch=store.batch)
             )
             self._lookout = Lookout(self._journal)
-            self._self_agent = await open_self(settings, self._executor, stack)
+            self._self_agent = await open_self(settings, self._executor, self._journal, stack)
             own_url = None if self._self_agent is None else settings.server.own_url
             self._registry = await stack.enter_async_context(Registry(settings, own_url=own_url))
             office = Office(

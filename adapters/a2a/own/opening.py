@@ -8,21 +8,32 @@ from ...settings import Settings
 if TYPE_CHECKING:
     from a2a.server.agent_execution import AgentExecutor
 
+    from .lasting_tasks import TaskShelf
     from .server import SelfAgent
 
 __all__ = ["open_self"]
 
 
 async def open_self(
-    settings: Settings, executor: "AgentExecutor | None", stack: AsyncExitStack
+    settings: Settings,
+    executor: "AgentExecutor | None",
+    shelf: "TaskShelf",
+    stack: AsyncExitStack,
 ) -> "SelfAgent | None":
-    """The agent `self`, entered on `stack`; None without `[card]` or an executor."""
+    """The agent `self`, entered on `stack`; None without `[card]` or an executor.
+
+    Its tasks are kept on `shelf`, unless the store is in memory and gone with the process as well.
+    """
     card = settings.card
     if card is None or not (executor or card.executor):
         return None
     from .executors import load_executor  # noqa: PLC0415 - only who serves an agent loads it
     from .server import SelfAgent  # noqa: PLC0415 - only who serves an agent loads the SDK's server
 
-    own_url = settings.server.own_url
-    executor = executor or load_executor(card.executor)
-    return await stack.enter_async_context(SelfAgent(card, base_url=own_url, executor=executor))
+    agent = SelfAgent(
+        card,
+        base_url=settings.server.own_url,
+        executor=executor or load_executor(card.executor),
+        shelf=None if settings.store.path is None else shelf,
+    )
+    return await stack.enter_async_context(agent)

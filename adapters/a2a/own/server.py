@@ -32,6 +32,7 @@ from ..addresses import Reach, reach_of, resolve, widest
 from ..wire.pool import open_pool
 from .card import JSONRPC_PATH, REST_PATH, own_card
 from .discreet import DiscreetExecutor
+from .lasting_tasks import LastingTasks, TaskShelf
 from .recent_tasks import RecentTasks
 from .unrouted import unrouted
 
@@ -45,11 +46,22 @@ _CARD_AGE = "public, max-age=300"
 
 
 class SelfAgent:
-    """`self` as a server. `async with` it; `app` is an ASGI application that has its routes."""
+    """`self` as a server. `async with` it; `app` is an ASGI application that has its routes.
 
-    def __init__(self, card: CardSettings, *, base_url: str, executor: AgentExecutor) -> None:
+    Its tasks outlive the process where there is a `shelf` to keep them on.
+    """
+
+    def __init__(
+        self,
+        card: CardSettings,
+        *,
+        base_url: str,
+        executor: AgentExecutor,
+        shelf: TaskShelf | None = None,
+    ) -> None:
         self.card: AgentCard = own_card(card, base_url)
         self._executor = executor
+        self._shelf = shelf
         self._guard = _PushGuard(Origin.of(base_url))
         self._stack = AsyncExitStack()
         self._app: Starlette | None = None
@@ -74,10 +86,16 @@ class SelfAgent:
                     trust_env=False,
                 )
             )
+            # In memory, wherever the tasks are: a config has a push token in it (D2).
             configs = InMemoryPushNotificationConfigStore()
+            tasks = RecentTasks(TASKS_KEPT, configs)
+            if self._shelf is not None:
+                # Closed after the handler is, which lets go of what is under way.
+                lasting = LastingTasks(TASKS_KEPT, configs, self._shelf)
+                tasks = await stack.enter_async_context(lasting)
             handler = DefaultRequestHandlerV2(
                 DiscreetExecutor(self._executor),
-                RecentTasks(TASKS_KEPT, configs),
+                tasks,
                 self.card,
                 push_config_store=configs,
                 push_sender=BasePushNotificationSender(pushes, configs),
