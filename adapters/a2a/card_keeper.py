@@ -105,6 +105,11 @@ class CardKeeper:
             self._attempts += 1
             self._looked_at = self._clock()
 
+    def waits(self, seconds: float) -> None:
+        """The first look takes longer than that: until it is over the agent is refused."""
+        said = f"Its card has not come within {seconds:g} s. It is still waited for."
+        self._refuse("card.unreachable", said)
+
     async def aclose(self) -> None:
         """Close every connection to the agent."""
         if self.agent.http is not None:
@@ -193,7 +198,7 @@ class CardKeeper:
         assert self._credentials is not None
         self._credentials.expect(accepted.card)
         if self._logged:
-            logger.info("agent %s is accepted again", agent.id)
+            logger.info("agent %s is accepted now", agent.id)
         agent.state, agent.reason, agent.reason_code, self._logged = "accepted", "", "", ""
 
     def _refuse(self, code: str, message: str) -> None:

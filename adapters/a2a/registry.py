@@ -9,7 +9,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
@@ -31,12 +31,16 @@ __all__ = ["Agent", "ClientFactory", "Registry"]
 
 logger = logging.getLogger("locum.agents")
 
+PATIENCE = 3.0
+"""Seconds that a start waits for cards: an agent that hangs holds up nobody else (A2)."""
+
 
 class Registry:
     """The agents of `settings`, and `self` when `own_url` says where it is reached (A9).
 
     Enter it to fetch all cards, at once and each within `limits.card_timeout`; leaving it closes
-    every connection. `environ` holds the credentials (the process's when None), `monotonic` gives
+    every connection. Entering waits for them, but no longer than `patience` seconds (None: for
+    all): an agent whose card comes later is refused until then. `environ` holds the credentials (the process's when None), `monotonic` gives
     seconds that only rise, `resolve` the addresses of a name.
     """
 
@@ -49,8 +53,10 @@ class Registry:
         environ: Mapping[str, str] | None = None,
         monotonic: Callable[[], float] = time.monotonic,
         resolve: Resolve = resolve,
+        patience: float | None = PATIENCE,
     ) -> None:
         self._settings = settings
+        self._patience = patience
         self._own_card: CardFactory | None = None
         self._client_factory = client_factory or self._client_for
         self._environ = os.environ if environ is None else environ
@@ -88,11 +94,9 @@ class Registry:
             if self._own_card is not None and self._own_url is not None:
                 stack.enter_context(register_local(self._own_url, self._own_card))
             stack.push_async_callback(self._close)
-            async with asyncio.TaskGroup() as first:
-                for keeper in self._keepers.values():
-                    first.create_task(keeper.refresh())
+            looks = await stack.enter_async_context(_Looks(self._keepers.values()))
+            await looks.first(self._patience)
             self._tell()
-            await stack.enter_async_context(_Repeated(self._keepers.values()))
             self._stack = stack.pop_all()
         return self
 
@@ -220,18 +224,31 @@ class Registry:
         )
 
 
-class _Repeated:
-    """While entered, looks at each card that is not current every `card_refresh` (A2)."""
+class _Looks:
+    """While entered, looks at each card, and every `card_refresh` at each that is not current (A2)."""
 
     def __init__(self, keepers: Collection[CardKeeper]) -> None:
-        self._keepers = keepers
+        self._keepers = {keeper: asyncio.Event() for keeper in keepers}
         self._group = asyncio.TaskGroup()
         self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Self:
         await self._group.__aenter__()
-        self._tasks = [self._group.create_task(self._repeat(one)) for one in self._keepers]
+        self._tasks = [
+            self._group.create_task(self._repeat(keeper, is_done))
+            for keeper, is_done in self._keepers.items()
+        ]
         return self
+
+    async def first(self, patience: float | None) -> None:
+        """Wait for the first look at each card, but no longer than `patience` seconds."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                for is_done in self._keepers.values():
+                    await is_done.wait()
+        for keeper, is_done in self._keepers.items():
+            if patience is not None and not is_done.is_set():
+                keeper.waits(patience)
 
     async def __aexit__(self, *error: object) -> None:
         for task in self._tasks:
@@ -241,7 +258,9 @@ class _Repeated:
         await self._group.__aexit__(None, None, None)
 
     @staticmethod
-    async def _repeat(keeper: CardKeeper) -> None:
+    async def _repeat(keeper: CardKeeper, is_done: asyncio.Event) -> None:
+        await keeper.refresh()
+        is_done.set()
         while True:
             await asyncio.sleep(keeper.agent.settings.card_refresh)
             if not keeper.is_current:

@@ -72,7 +72,7 @@ async def _agents(config: Path | None, *, as_json: bool) -> None:
     )
     own_url = server.own_url if serves_itself else None
     with waiting("fetching the cards"):
-        async with Registry(settings, own_url=own_url) as registry:
+        async with Registry(settings, own_url=own_url, patience=None) as registry:
             found = registry.agents()
     if as_json:
         print_json({"agents": found})

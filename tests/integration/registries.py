@@ -40,12 +40,15 @@ async def registry(
     own_url: str | None = None,
     clock: Clock | None = None,
     client_factory: ClientFactory | None = None,
+    patience: float | None = None,
     **sections: Any,
 ) -> AsyncIterator[Registry]:
     """A registry of these agents, entered."""
     settings = Settings.from_mapping({"agents": list(agents), **sections})
     environ = {"TOKEN": "t0k3n"}
-    how: dict[str, Any] = {} if clock is None else {"monotonic": clock}
+    how: dict[str, Any] = {"patience": patience}
+    if clock is not None:
+        how["monotonic"] = clock
     async with Registry(
         settings, own_url=own_url, environ=environ, client_factory=client_factory, **how
     ) as entered:

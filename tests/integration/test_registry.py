@@ -103,6 +103,34 @@ async def test_slow_and_broken_agents_stop_nobody(agent: RawAgent) -> None:
         assert len(agent.calls("AgentCard")) == 1
 
 
+async def test_a_slow_card_holds_up_no_start(agent: RawAgent) -> None:
+    """A2: the start goes on without it; it is refused until it comes, and work for it waits."""
+    async with RawAgent() as slow:
+        go_on = asyncio.Event()
+
+        async def answer(seen: Seen, reply: Reply) -> None:
+            await go_on.wait()
+            await reply.json(slow.card)
+
+        slow.on("AgentCard", answer)
+        tables: list[dict[str, Any]] = [
+            {"id": "good", "url": agent.url},
+            {"id": "slow", "url": slow.url},
+        ]
+        async with registry(*tables, patience=0.2) as entered:
+            assert is_accepted(entered, "good")
+            code, reason = refused(entered, "slow")
+            assert (code, slow.open_exchanges) == ("card.unreachable", 1)
+            assert reason == "Its card has not come within 0.2 s. It is still waited for."
+            assert "slow" not in entered.roster()
+            waiting = asyncio.create_task(entered.ready("slow"))
+            go_on.set()
+            await waiting
+            assert is_accepted(entered, "slow")
+            assert "slow" in entered.roster()
+        assert len(slow.calls("AgentCard")) == 1
+
+
 async def test_cards_are_fetched_concurrently(agent: RawAgent) -> None:
     """A2: every card is asked for before the first has come."""
     async with RawAgent() as other:

@@ -143,7 +143,7 @@ async def test_a_reason_is_logged_again_when_it_is_another(
             await entered.ready("a")
     told = [(record.levelname, record.getMessage()) for record in caplog.records]
     assert [level for level, _ in told] == ["WARNING", "INFO", "WARNING", "INFO"]
-    assert told[3][1] == "agent a is accepted again"
+    assert told[3][1] == "agent a is accepted now"
 
 
 async def test_a_reason_is_one_line_for_people(agent: RawAgent) -> None:
