@@ -242,16 +242,16 @@ class Harness(Unopened):
         actor: str = "api",
         correlation_id: str | None = None,
     ) -> SubTaskRow:
-        """Cancel; the row once it has ended (F2).
+        """Cancel; the row once it has ended (F2). What has ended already is returned as it is.
 
-        That takes `cancel_grace` at the most, and `cancel_link_wait` before it while the task id of
-        a send is waited for. An end that the agent had ready counts. What has ended already is returned as it is.
+        That takes `cancel_grace` at the most, and before it `cancel_link_wait` where a send is
+        under way, for its task id. An end that the agent had ready counts.
         """
-        reason = checked_text("reason", reason, limit=4_000)
-        actor = checked_line("actor", actor)
+        actor, reason = checked_line("actor", actor), checked_text("reason", reason, limit=4_000)
+        correlation = checked_line("correlation_id", correlation_id or "")
         sub_task = await self._journal.load(checked_string("sub_task_id", sub_task_id))
         if not sub_task.is_resolved:
-            self._supervisor.cancel(sub_task, actor, reason, correlation_id or "")
+            self._supervisor.cancel(sub_task, actor, reason, correlation)
         return await self._lookout.row_when(sub_task_id, lambda row: row.state.is_terminal)
 
     async def settled(self, sub_task_id: str, timeout: float | None = None) -> SubTaskRow:
