@@ -124,6 +124,11 @@ class RemoteReport(Struct, frozen=True, kw_only=True):
     """The version when it came on a stream, before any reply that has not left; None elsewhere."""
     anomalies: tuple[str, ...] = ()
 
+    @property
+    def is_bare(self) -> bool:
+        """True when it tells no more than a state: no artifact, and no word of the agent's."""
+        return not (self.artifacts or says(self.parts) or self.text or says(self.last_said))
+
 
 def says(parts: Iterable[Part]) -> bool:
     """True when there is anything in the parts: data, a file, a URL, or words that are no blanks."""

@@ -134,6 +134,8 @@ async def _send(desk: Desk, client: AgentClient, departure: Departure) -> None:
                 heard = await pump.next(desk.office.settings.quiet_check)
     except (StreamEndedError, TimeoutError):
         return
+    finally:
+        departure.over()
 
 
 def _brief_for(sub_task: SubTask) -> Message:
@@ -298,8 +300,8 @@ async def _send_reply(desk: Desk, client: AgentClient, sub_task: SubTask) -> Non
     )
     ear = Ear(desk, source="send", cause="send", live=True, moved=True)
     answered = False
-    async with pumped(stream) as pump:
-        try:
+    try:
+        async with pumped(stream) as pump:
             heard = await departure.first(pump)
             answered = True
             while True:
@@ -308,15 +310,17 @@ async def _send_reply(desk: Desk, client: AgentClient, sub_task: SubTask) -> Non
                     await ear.hear_rest(pump)
                     return
                 heard = await pump.next(desk.office.settings.quiet_check)
-        except (StreamEndedError, TimeoutError):
-            if answered:
-                return
-            raise RemoteCallError(
-                "the agent did not say whether it took the reply",
-                code="remote.timeout",
-                kind="in_doubt",
-                method="SendMessage",
-            ) from None
+    except (StreamEndedError, TimeoutError):
+        if answered:
+            return
+        raise RemoteCallError(
+            "the agent did not say whether it took the reply",
+            code="remote.timeout",
+            kind="in_doubt",
+            method="SendMessage",
+        ) from None
+    finally:
+        departure.over()
 
 
 async def _moved_on(desk: Desk, before: SubTask, heard: Heard) -> bool:

@@ -29,10 +29,15 @@ class Departure:
     def leave(self) -> None:
         """Its bytes are about to leave."""
         self._desk.mark_sent()
+        self._desk.is_sending = True
         now = asyncio.get_running_loop().time()
         self.waited = now - self._since
         if self._clock is not None:
             self._clock.reschedule(now + self._patience)
+
+    def over(self) -> None:
+        """What it leads to has been heard, or nothing more will be."""
+        self._desk.is_sending = False
 
     async def first(self, pump: Pump[T]) -> T:
         """The first thing that the agent answers.

@@ -60,6 +60,7 @@ class Desk:
         "has_no_judge",
         "held",
         "id",
+        "is_sending",
         "known",
         "missed_with",
         "odd",
@@ -99,6 +100,8 @@ class Desk:
         """The ids that an agent gave our push configs itself, by the remote task they are on (F1)."""
         self.expected = _NOBODY
         """Replies that are being recorded: whichever of them is, it has not left yet."""
+        self.is_sending = False
+        """True from when a message leaves until what it leads to has been heard."""
         self.wish: CancelWish | None = None
         self.artifacts = Artifacts(limit=office.settings.result_limit)
         self._task_of_artifacts = ""
@@ -235,8 +238,7 @@ class Desk:
 
     def _search_for(self, digests: tuple[str, ...]) -> None:
         """Mask these tokens, should the agent quote them (case P10)."""
-        agent = self.office.agent(self.agent_id)
-        if agent is not None and digests != self._given:
+        if digests != self._given and (agent := self.office.agent(self.agent_id)) is not None:
             agent.tokens.change(self._given, digests)
             self._given = digests
 

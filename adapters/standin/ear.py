@@ -231,7 +231,9 @@ class Ear:
     def _says_all(self, sub_task: SubTask, report: RemoteReport, state: A2AState) -> bool:
         if state.is_terminal:
             # What the agent took away is not heard to be gone before GetTask has told so (D12).
-            return report.kind == "task" and not self._desk.artifacts.are_doubted_by(report)
+            known = self._desk.artifacts
+            is_whole = report.kind == "task" and not (report.is_bare and not known.whole)
+            return is_whole and not known.are_doubted_by(report)
         if state.is_parked:
             words, parts = question_of(sub_task, report, ())
             return bool(words or parts)

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from contextlib import suppress
 
 from locum.core.commands import Cancel, Expire
 from locum.core.errors import RemoteCallError
@@ -23,6 +24,8 @@ __all__ = ["cancel_remote"]
 
 logger = logging.getLogger("locum.standin")
 
+LOOK_LONG = 2.0
+"""Seconds that GetTask has to complete an end that is known."""
 LOOK_FIRST = 0.25
 LOOK_MOST = 5.0
 """Seconds between two looks at what is being cancelled: growing from the first to the most."""
@@ -36,15 +39,26 @@ async def cancel_remote(desk: Desk, action: CancelRemote) -> None:
     read by then, above all one of so many that it waits for a place, goes out beside that.
     """
     confirmed = False
+    told: RemoteReport | None = None
 
     async def hear(sub_task: SubTask, report: RemoteReport) -> bool:
-        return await _has_ended(desk, sub_task, report, action)
+        nonlocal told
+        told = report if _is_end(sub_task, report) else None
+        if told is not None and report.is_bare:
+            told = await _completed(desk, sub_task, report)
+        return await _has_ended(desk, sub_task, report if told is None else told, action)
 
     call = CancelCall(desk, hear)
     try:
         async with asyncio.timeout(desk.office.settings.cancel_grace):
             confirmed = await _cancel(desk, action, call)
     except TimeoutError:
+        sub_task = await desk.load()
+        if told is not None and not sub_task.is_resolved:
+            # It had said so, and then took too long over the rest.
+            await call.drop()
+            await _has_ended(desk, sub_task, told, action)
+            return
         logger.info("sub-task %s: the agent did not confirm the cancel in time", desk.id)
         await call.leave_behind()
     except BaseException:
@@ -165,6 +179,20 @@ async def _look_on(
 
 def _pause(desk: Desk) -> Pause:
     return Pause(LOOK_FIRST, LOOK_MOST, desk.office.random)
+
+
+def _is_end(sub_task: SubTask, report: RemoteReport) -> bool:
+    state = heard_state(sub_task, report)
+    return state is not None and state.is_terminal
+
+
+async def _completed(desk: Desk, sub_task: SubTask, report: RemoteReport) -> RemoteReport:
+    """What GetTask says of an end that CancelTask told without a word: its result is there (D12)."""
+    said = None
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LOOK_LONG):
+            said = await desk.ask(judge_gone=False)
+    return said if said is not None and _is_end(sub_task, said) else report
 
 
 async def _has_ended(

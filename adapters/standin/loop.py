@@ -91,8 +91,8 @@ def _next(desk: Desk, sub_task: SubTask) -> Action:
 async def _perform(desk: Desk, action: Action) -> None:
     """Perform `action`, but let go of it as soon as the policy wants something else.
 
-    A send that is let go of by a cancel gets a moment for its task id first (F2); so does a reply,
-    which may be answered under another task's (C13).
+    A send that has left and is let go of by a cancel gets a moment for its task id first (F2); so
+    does a reply, which may be answered under another task's (C13). What has not left does not leave.
     """
     async with running(_do(desk, action)) as task:
         while not task.done():
@@ -100,7 +100,7 @@ async def _perform(desk: Desk, action: Action) -> None:
                 await asyncio.wait({task, bell}, return_when=asyncio.FIRST_COMPLETED)
             desk.attention.clear()
             if not task.done() and not await _is_wanted(desk, action):
-                if isinstance(action, Send | SendReply):
+                if desk.is_sending:
                     await asyncio.wait({task}, timeout=desk.office.settings.cancel_link_wait)
                 return
         task.result()
