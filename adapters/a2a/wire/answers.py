@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from .parts import mend_text
+from .parts import mend_text, plain_json
 from .repair import Json, mend_frame, mend_task, payload_of, with_known_names
 
 __all__ = ["NOTHING", "NoResultError", "enveloped", "error_in", "mend_answer", "result_in"]
@@ -30,8 +30,14 @@ def error_in(value: Any, *, failed: bool, rpc: bool) -> Json | None:
 
     `failed` says that the answer is known to be an error (by its HTTP status, or its event's name),
     so that an object without an `error` in it is read as one too: a problem document (RFC 9457),
-    a bare error object, or whatever says something.
+    a bare error object, or whatever says something. Its texts can be stored: an agent may cut its
+    words in the middle of an emoji.
     """
+    found = _error_in(value, failed=failed, rpc=rpc)
+    return None if found is None else plain_json(found)
+
+
+def _error_in(value: Any, *, failed: bool, rpc: bool) -> Json | None:
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if not isinstance(value, dict):

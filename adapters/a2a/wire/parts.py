@@ -11,7 +11,7 @@ from typing import Any, Final
 from .json_text import TOO_DEEP, dumped
 from .shapes import EXACT_KEY, is_base64
 
-__all__ = ["mend_metadata", "mend_part", "mend_parts", "mend_text", "plain_text"]
+__all__ = ["mend_metadata", "mend_part", "mend_parts", "mend_text", "plain_json", "plain_text"]
 
 Json = dict[str, Any]
 
@@ -94,6 +94,11 @@ def mend_metadata(holder: Json, odd: list[str]) -> None:
 def plain_text(text: str) -> str:
     """The text with U+FFFD for every NUL and every lone surrogate."""
     return _BAD.sub("\ufffd", text)
+
+
+def plain_json(value: Any) -> Any:
+    """The value with every text in it plain: one that can be stored, searched and sent on."""
+    return _clean(value, _Found())
 
 
 def mend_text(value: Any, odd: list[str]) -> str | None:
