@@ -119,12 +119,14 @@ class Growing:
 
         At the end that GetTask tells, when GetTask had all of it before; when it was replaced by
         nothing since; and when what is more repeats a piece of what the snapshot has, and may have
-        been a replay.
+        been a replay. One that lists it without content says nothing about it (case R5).
         """
+        if got is not None and all(part.is_empty for part in got.parts):
+            return False
         if is_end and self.is_shown:
             return True
         if got is not None and self.is_emptied:
-            return is_end or not all(part.is_empty for part in got.parts)
+            return True
         if got is None or not self.is_guessed:
             return False
         whole = self.whole()

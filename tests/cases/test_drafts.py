@@ -30,12 +30,15 @@ async def test_a_new_version_that_begins_with_nothing(
 
 
 @both
-async def test_a_draft_that_is_withdrawn(binding: Any) -> None:
-    """D12: replaced by nothing, and nothing of it at the end that GetTask tells: it is no result."""
-    events = [A("a", "wrong"), A("b", "answer"), A("a", "", append=False), S("COMPLETED")]
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("nothing", ["", None], ids=["an empty text", "no parts"])
+async def test_an_update_that_only_closes_it(binding: Any, nothing: str | None, last: bool) -> None:
+    """D12, case R5: empty parts erase nothing, not even where GetTask lists it so at the end."""
+    closing = A("a", nothing, last=last) if nothing is not None else A("a", last=last)
+    events = [S("WORKING", "thinking"), A("a", "answer"), closing, S("COMPLETED")]
     async with RawAgent(binding) as agent:
         agent.on("SendStreamingMessage", [EV(T("SUBMITTED")), *map(EV, events), EOF])
-        agent.put(T("COMPLETED", artifacts=[A("a", ""), A("b", "answer")]))
+        agent.put(T("COMPLETED", artifacts=[A("a", nothing) if nothing is not None else A("a")]))
         async with locum({"a": agent.url}) as harness:
             row = await harness.spawn("p", agent="a", goal="answer")
             assert (await until(harness, row.id, "COMPLETED")).text == "answer"
