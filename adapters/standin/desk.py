@@ -26,13 +26,13 @@ from ..store.writer import Recorded
 from .bell import Bell
 from .doubts import Doubts
 from .office import CancelWish, Claim, Office
+from .recording import record
 from .refusals import FINAL, unwatchable
 from .tokens import PushTokens
 
 __all__ = ["Desk"]
 
 logger = logging.getLogger("locum.standin")
-
 _NOBODY: frozenset[str] = frozenset()
 _AS_ASKED: dict[str, tuple[str, ...]] = {}
 
@@ -214,7 +214,7 @@ class Desk:
 
     async def record(self, command: Command) -> Recorded:
         """Decide and record a command; of the tokens minted for it, the recorded one is kept."""
-        recorded = await self.office.journal.handle(command)
+        recorded = await record(self.office, self.id, command)
         if isinstance(command, Hear | RefuseReply | Rewatch):
             self._tokens.settle(command.watch.token_digest, recorded.events)
         return recorded
