@@ -155,6 +155,10 @@ class LimitSettings(Struct, frozen=True, kw_only=True):
     """Bytes of one request to `self`, which anybody may send; `body_limit` holds as well (J4)."""
     self_value_limit: Annotated[int, Whole(100, 100_000_000)] = 2_000
     """JSON values in one request to `self` (J4)."""
+    self_task_limit: Annotated[int, Size()] = 4 * 1024**2
+    """Bytes of one task of `self`, past which it takes no more messages (J3)."""
+    self_tasks_limit: Annotated[int, Size()] = 256 * 1024**2
+    """Bytes of all tasks of `self`, past which the stalest is forgotten (J3)."""
     card_limit: Annotated[int, Size()] = 1024**2
     card_timeout: Annotated[float, Duration()] = 10.0
     """Seconds in which a card is fetched, from the name's resolution to its last byte (A2)."""

@@ -21,7 +21,7 @@ from a2a.types.a2a_pb2 import (
 )
 
 from locum.adapters.a2a.own.server import SelfAgent
-from locum.adapters.settings import Settings
+from locum.adapters.settings import LimitSettings, Settings
 from tests.agents.plain import plain_http
 
 from .front import served
@@ -49,7 +49,7 @@ class Foreman(AgentExecutor):
         await update.start_work()
         self.at_work.set()
         said = get_message_text(context.message)
-        if said == "ask":
+        if said.startswith("ask"):
             await update.requires_input(update.new_agent_message([Part(text="Which?")]))
             return
         if said == "slow":
@@ -99,7 +99,9 @@ async def asked(
 
 
 @contextlib.asynccontextmanager
-async def self_agent(binding: str, *, streaming: bool = True) -> AsyncIterator[Served]:
+async def self_agent(
+    binding: str, *, streaming: bool = True, limits: LimitSettings | None = None
+) -> AsyncIterator[Served]:
     """`self` without its harness, and the SDK's client for one binding of it."""
     settings = Settings.from_mapping({"card": CARD}).card
     assert settings is not None
@@ -107,7 +109,7 @@ async def self_agent(binding: str, *, streaming: bool = True) -> AsyncIterator[S
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         executor = Foreman()
         async with (
-            SelfAgent(settings, base_url=url, executor=executor) as agent,
+            SelfAgent(settings, base_url=url, executor=executor, limits=limits) as agent,
             served(agent.app, listening),
             asked(url, executor, binding, streaming=streaming) as client,
         ):

@@ -11,12 +11,14 @@ from a2a.helpers import get_message_text
 from a2a.server.context import ServerCallContext
 from a2a.server.tasks import InMemoryPushNotificationConfigStore
 from a2a.types.a2a_pb2 import (
+    Artifact,
     CancelTaskRequest,
     DeleteTaskPushNotificationConfigRequest,
     GetTaskPushNotificationConfigRequest,
     GetTaskRequest,
     ListTaskPushNotificationConfigsRequest,
     ListTasksRequest,
+    Part,
     SubscribeToTaskRequest,
     Task,
     TaskPushNotificationConfig,
@@ -25,9 +27,10 @@ from a2a.types.a2a_pb2 import (
 )
 from a2a.utils.errors import A2AError
 
+from locum.adapters.a2a.own.bounded import CONFIGS_KEPT, FewConfigs
 from locum.adapters.a2a.own.recent_tasks import RecentTasks
 from locum.adapters.a2a.own.server import SelfAgent
-from locum.adapters.settings import Settings
+from locum.adapters.settings import LimitSettings, Settings
 
 from .foreman import BINDINGS, CARD, Foreman, request, self_agent, state
 from .front import served
@@ -195,6 +198,68 @@ async def test_the_stalest_task_is_forgotten() -> None:
         False,
         True,
     ]
+
+
+async def test_the_stalest_tasks_make_room() -> None:
+    """J3: all tasks of `self` together are bounded in bytes, too, whatever they change to."""
+    store, context = RecentTasks(9, FewConfigs(), room=1000), ServerCallContext()
+
+    async def save(task_id: str, size: int) -> None:
+        artifact = Artifact(artifact_id="a", parts=[Part(text="x" * size)])
+        await store.save(Task(id=task_id, context_id="c", artifacts=[artifact]), context)
+
+    async def kept() -> list[int]:
+        return [n for n in range(4) if await store.get(f"t{n}", context)]
+
+    for number in range(3):
+        await save(f"t{number}", 300)
+    assert await kept() == [0, 1, 2]
+    await save("t0", 900)
+    await save("t3", 10)
+    assert await kept() == [0, 3]
+    await save("t0", 10)
+    await save("t1", 300)
+    assert await kept() == [0, 1, 3]
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+@pytest.mark.parametrize("binding", BINDINGS)
+async def test_a_task_that_is_gone_on_with_for_ever(binding: str, streaming: bool) -> None:
+    """J3: past its limit a task takes no more messages; it stays as it is, and others are taken."""
+    limits = LimitSettings(self_task_limit=20_000)
+    async with self_agent(binding, streaming=streaming, limits=limits) as self_:
+        await self_.send("ask")
+        task = (await self_.client.list_tasks(ListTasksRequest())).tasks[0]
+
+        async def go_on() -> None:
+            for number in range(9):
+                await self_.send(f"ask {number} " + "x" * 5_000, task)
+
+        with pytest.raises((A2AError, A2AClientError), match="20000 bytes"):
+            await go_on()
+        kept = await self_.client.get_task(GetTaskRequest(id=task.id))
+        assert 10_000 < kept.ByteSize() <= 20_000
+        assert (await self_.send("sums"))[-1]
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+async def test_a_task_has_few_push_configs(binding: str) -> None:
+    """J3: one more is refused; one of them can be changed."""
+    async with self_agent(binding, streaming=False) as self_:
+        task = (await self_.send("ask"))[0].task
+
+        async def register(number: int) -> None:
+            await self_.client.create_task_push_notification_config(
+                TaskPushNotificationConfig(
+                    task_id=task.id, id=f"c{number}", url="https://agents.example/hook"
+                )
+            )
+
+        for number in range(CONFIGS_KEPT):
+            await register(number)
+        await register(0)
+        with pytest.raises((A2AError, A2AClientError), match="push configs"):
+            await register(CONFIGS_KEPT)
 
 
 async def test_an_agent_that_is_no_longer_open_has_no_client_left() -> None:

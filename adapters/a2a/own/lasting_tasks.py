@@ -21,7 +21,7 @@ from google.protobuf.message import DecodeError
 
 from locum.core.errors import LocumError
 
-from .recent_tasks import RecentTasks
+from .recent_tasks import ROOM, RecentTasks
 
 __all__ = ["LastingTasks", "TaskShelf"]
 
@@ -92,9 +92,14 @@ class LastingTasks(RecentTasks):
     """
 
     def __init__(
-        self, limit: int, push_configs: PushNotificationConfigStore, shelf: TaskShelf
+        self,
+        limit: int,
+        push_configs: PushNotificationConfigStore,
+        shelf: TaskShelf,
+        *,
+        room: int = ROOM,
     ) -> None:
-        super().__init__(limit, push_configs)
+        super().__init__(limit, push_configs, room=room)
         self._shelf = shelf
         self._marks: dict[str, _Mark] = {}
         self._behind: set[str] = set()

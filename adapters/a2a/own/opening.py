@@ -34,6 +34,7 @@ async def open_self(
         card,
         base_url=settings.server.own_url,
         executor=executor or load_executor(card.executor),
+        limits=settings.limits,
         shelf=None if settings.store.path is None else shelf,
     )
     return await stack.enter_async_context(agent)

@@ -15,21 +15,22 @@ from typing import Self
 
 import httpx
 from a2a.server.agent_execution import AgentExecutor
-from a2a.server.request_handlers import DefaultRequestHandlerV2
 from a2a.server.routes import (
     create_agent_card_routes,
     create_jsonrpc_routes,
     create_rest_routes,
 )
-from a2a.server.tasks import BasePushNotificationSender, InMemoryPushNotificationConfigStore
+from a2a.server.tasks import BasePushNotificationSender
 from a2a.types.a2a_pb2 import AgentCard
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Mount, Router
 
 from ...origins import BadUrlError, Origin, literal_address
+from ...settings import LimitSettings
 from ...settings.agents import CardSettings
 from ..addresses import Reach, reach_of, resolve, widest
 from ..wire.pool import open_pool
+from .bounded import BoundedHandler, FewConfigs
 from .card import JSONRPC_PATH, REST_PATH, own_card
 from .discreet import DiscreetExecutor
 from .lasting_tasks import LastingTasks, TaskShelf
@@ -58,10 +59,12 @@ class SelfAgent:
         base_url: str,
         executor: AgentExecutor,
         shelf: TaskShelf | None = None,
+        limits: LimitSettings | None = None,
     ) -> None:
         self.card: AgentCard = own_card(card, base_url)
         self._executor = executor
         self._shelf = shelf
+        self._limits = limits or LimitSettings()
         self._guard = _PushGuard(Origin.of(base_url))
         self._stack = AsyncExitStack()
         self._app: Starlette | None = None
@@ -87,16 +90,18 @@ class SelfAgent:
                 )
             )
             # In memory, wherever the tasks are: a config has a push token in it (D2).
-            configs = InMemoryPushNotificationConfigStore()
-            tasks = RecentTasks(TASKS_KEPT, configs)
+            configs = FewConfigs()
+            room = self._limits.self_tasks_limit
+            tasks = RecentTasks(TASKS_KEPT, configs, room=room)
             if self._shelf is not None:
                 # Closed after the handler is, which lets go of what is under way.
-                lasting = LastingTasks(TASKS_KEPT, configs, self._shelf)
+                lasting = LastingTasks(TASKS_KEPT, configs, self._shelf, room=room)
                 tasks = await stack.enter_async_context(lasting)
-            handler = DefaultRequestHandlerV2(
+            handler = BoundedHandler(
                 DiscreetExecutor(self._executor),
                 tasks,
                 self.card,
+                limit=self._limits.self_task_limit,
                 push_config_store=configs,
                 push_sender=BasePushNotificationSender(pushes, configs),
                 push_url_validator=self._guard.takes,
