@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["open_self"]
 
+CLOSING_SHARE = 0.2
+"""Part of `server.shutdown_timeout` that the executor gets to end by itself (F4)."""
+
 
 async def open_self(
     settings: Settings,
@@ -36,5 +39,6 @@ async def open_self(
         executor=executor or load_executor(card.executor),
         limits=settings.limits,
         shelf=None if settings.store.path is None else shelf,
+        patience=settings.server.shutdown_timeout * CLOSING_SHARE,
     )
     return await stack.enter_async_context(agent)

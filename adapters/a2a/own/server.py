@@ -39,9 +39,15 @@ from .unrouted import unrouted
 
 __all__ = ["SelfAgent"]
 
+logger = logging.getLogger("locum.self")
+
 TASKS_KEPT = 10_000
 IDLE_RELEASE = 600.0
 """Seconds after which a parked task lives in the store only; a follow-up takes it up again."""
+PATIENCE = 2.0
+"""Seconds that the executor gets to end what it has under way, unless the settings say more (F4)."""
+_BROKEN_OFF = 0.5
+"""Seconds that it gets when it is told so again."""
 _PUSH_TIMEOUT = 5.0
 _CARD_AGE = "public, max-age=300"
 
@@ -60,11 +66,13 @@ class SelfAgent:
         executor: AgentExecutor,
         shelf: TaskShelf | None = None,
         limits: LimitSettings | None = None,
+        patience: float = PATIENCE,
     ) -> None:
         self.card: AgentCard = own_card(card, base_url)
         self._executor = executor
         self._shelf = shelf
         self._limits = limits or LimitSettings()
+        self._patience = patience
         self._guard = _PushGuard(Origin.of(base_url))
         self._stack = AsyncExitStack()
         self._app: Starlette | None = None
@@ -107,7 +115,7 @@ class SelfAgent:
                 push_url_validator=self._guard.takes,
                 interrupted_task_timeout=IDLE_RELEASE,
             )
-            stack.push_async_callback(handler.aclose)
+            stack.push_async_callback(_close, handler, self._patience)
             self._app = Starlette(
                 routes=[
                     *create_agent_card_routes(self.card, cache_control=_CARD_AGE),
@@ -126,6 +134,23 @@ class SelfAgent:
         trace: TracebackType | None,
     ) -> None:
         await self._stack.aclose()
+
+
+async def _close(handler: BoundedHandler, patience: float) -> None:
+    """Cancel what the executor does, once more after `patience`, and then let go of it (F4).
+
+    It is foreign: it may swallow a cancellation, or clean up for ever.
+    """
+    closing = asyncio.create_task(handler.aclose(), name="locum-self-close")
+    try:
+        await asyncio.wait({closing}, timeout=patience)
+    finally:
+        closing.cancel()
+    await asyncio.wait({closing}, timeout=min(_BROKEN_OFF, patience))
+    if not closing.done():
+        logger.info("the executor of self has not ended; it is let go of")
+    elif not closing.cancelled():
+        closing.result()
 
 
 def _exactly(routes: Sequence[BaseRoute]) -> Router:
