@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from types import FrameType
 
 import uvicorn
 from msgspec.structs import replace
@@ -17,10 +18,11 @@ from msgspec.structs import replace
 from locum.core.errors import ServerError
 
 from .bootstrap import Harness
+from .hard_end import HardEnd
 from .settings import Settings
 from .web.guarded_http import guarded_http
 
-__all__ = ["log_to_stderr", "run", "serve"]
+__all__ = ["log_to_stderr", "run"]
 
 logger = logging.getLogger("locum")
 
@@ -83,14 +85,21 @@ class _Ending:
             self.server.end()
 
 
-async def serve(settings: Settings, *, on_listening: OnListening | None = None) -> None:
-    """Serve until SIGTERM or SIGINT. Raises ServerError when the address cannot be bound."""
+async def _serve(settings: Settings, end: HardEnd, on_listening: OnListening | None) -> None:
+    """Serve until SIGTERM or SIGINT, and tell `end` of each that comes."""
     task = asyncio.current_task()
     assert task is not None, "a coroutine runs in a task"
     loop = asyncio.get_running_loop()
     ending = _Ending(task)
+
+    def signalled(_number: int, _frame: FrameType | None) -> None:
+        end.signal()
+        with contextlib.suppress(RuntimeError):  # the loop may be closed by now
+            loop.call_soon_threadsafe(ending)
+
     for sign in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(sign, ending)
+        # The loop's own way with signals hears none while somebody blocks the loop, nor after it.
+        signal.signal(sign, signalled)
     with _bind(settings.server.host, settings.server.port) as listening:
         host, port = listening.getsockname()[:2]
         # With port 0 the system has chosen one, which `self` has to know.
@@ -102,7 +111,7 @@ async def serve(settings: Settings, *, on_listening: OnListening | None = None) 
                 app.stop()
                 harness.stop_waiting()
 
-            seconds = max(int(settings.server.shutdown_timeout * CLOSING_SHARE), 1)
+            seconds = int(settings.server.shutdown_timeout * CLOSING_SHARE)
             config = uvicorn.Config(
                 app,
                 lifespan="off",
@@ -123,13 +132,19 @@ async def serve(settings: Settings, *, on_listening: OnListening | None = None) 
 
 
 def run(settings: Settings, *, on_listening: OnListening | None = None) -> None:
-    """`serve` in an event loop of its own, the fastest that is installed."""
+    """Serve until SIGTERM or SIGINT, in an event loop of its own, the fastest that is installed.
+
+    The process ends within `server.shutdown_timeout` of the first signal, whatever else it runs.
+    Raises ServerError when the address cannot be bound.
+    """
     new_loop = uvicorn.Config("", log_config=None).get_loop_factory()
     with asyncio.Runner(loop_factory=new_loop) as runner:
+        end = HardEnd(runner.get_loop(), settings.server.shutdown_timeout)
         try:
-            runner.run(serve(settings, on_listening=on_listening))
+            runner.run(_serve(settings, end, on_listening))
         except asyncio.CancelledError:
             logger.info("locum was ended while it started")
+        end.locum_has_ended()
 
 
 def _bind(host: str, port: int) -> socket.socket:
