@@ -245,7 +245,9 @@ def _same_question(
         known = _not_text(sub_task.asked_parts) if has_same_words else sub_task.asked
         if not known:
             return Verdict.CHANGE
-        if not _asks_by_itself(sub_task, report):
+        # One message, written otherwise: its link is signed anew, or a blank has gone.
+        is_same_message = bool(report.message_id) and report.message_id == sub_task.asked_id
+        if is_same_message or not _asks_by_itself(sub_task, report):
             return Verdict.SAME
     return Verdict.CHANGE if is_sure else Verdict.DOUBT
 

@@ -13,7 +13,7 @@ LEVEL = remote(2)
 """The time of the question of `Life.parked`."""
 
 
-@pytest.mark.parametrize("message_id", ["", "q1", "q2"])
+@pytest.mark.parametrize("message_id", ["", "q2"])
 @pytest.mark.parametrize("said", ["Which row?", data({"call": "sum"})])
 def test_other_words_at_the_same_time(said: str, message_id: str) -> None:
     """E2, D7: other words or data at the question's own time are another one when GetTask says so."""
@@ -23,6 +23,18 @@ def test_other_words_at_the_same_time(said: str, message_id: str) -> None:
         assert verdict(life, report, source) is Verdict.CHANGE
     for source in BELLS:
         assert verdict(life, report, source) is Verdict.DOUBT
+
+
+@pytest.mark.parametrize("source", BELLS + JUDGES)
+@pytest.mark.parametrize("said", ["Which hall?\n", "Which hall, please?", data({"url": "b?sig=2"})])
+def test_the_same_message_written_otherwise(said: str, source: Source) -> None:
+    """E2: one message of one time is one question, though a link in it is signed anew each time."""
+    life = Life.parked()
+    assert life.sub_task.asked_id == "q1"
+    report = task("INPUT_REQUIRED", said, remote_at=LEVEL, message_id="q1")
+    assert verdict(life, report, source) is Verdict.SAME
+    later = msgspec.structs.replace(report, remote_at=remote(9))
+    assert verdict(life, later, source) is Verdict.CHANGE
 
 
 @pytest.mark.parametrize("source", BELLS + JUDGES)
