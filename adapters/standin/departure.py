@@ -6,10 +6,12 @@ It may have to wait for its place among the agent's calls first (J4), for as lon
 import asyncio
 from typing import TypeVar
 
+from locum.core.policy import Send, SendReply, next_action
+
 from ..pump import Pump
 from .desk import Desk
 
-__all__ = ["Departure"]
+__all__ = ["Departure", "is_send_wanted"]
 
 T = TypeVar("T")
 
@@ -50,3 +52,10 @@ class Departure:
                 return await pump.next()
         finally:
             self._clock = None
+
+
+async def is_send_wanted(desk: Desk) -> bool:
+    """False once the policy wants an end: what was under way has a moment left, no more is sent (F2)."""
+    now = desk.office.now()
+    wanted = next_action(await desk.load(), now, traits=desk.traits, known=desk.known)
+    return isinstance(wanted, Send | SendReply)

@@ -1,7 +1,7 @@
 """What one stand-in has on its desk: the record, the agent, and what only this process knows.
 
 It hears reports into the journal and asks GetTask; when to do either is decided elsewhere
-(`loop.py`, `watching.py`, `delivery.py`).
+(`loop.py`, `watching.py`, `briefs.py`, `replies.py`).
 """
 
 import asyncio

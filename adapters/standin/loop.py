@@ -24,10 +24,11 @@ from locum.core.policy import (
 )
 from locum.core.subtask import SubTask
 
-from .delivery import deliver_brief, deliver_reply
+from .briefs import deliver_brief
 from .desk import Desk
 from .ending import cancel_remote
 from .pushing import change_watch, delete_push, register_push
+from .replies import deliver_reply
 from .running import running
 from .watching import follow, look, poll
 

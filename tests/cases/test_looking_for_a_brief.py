@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.agents.frames import CUT, EOF, EV, A, T
+from tests.agents.frames import CUT, EOF, ERR, EV, A, T
 from tests.agents.raw import RawAgent
 from tests.integration.support import locum, until
 
@@ -45,3 +45,20 @@ async def test_a_follow_up_is_looked_for_in_its_context(binding: Any) -> None:
             await harness.spawn("p", agent="a", goal="once more", follows=first.id)
             (asked, *_) = await agent.seen("ListTasks", timeout=5)
             assert asked.params["contextId"] == first.context_id == "c1"
+
+
+@both
+@pytest.mark.parametrize("status", [500, 502])
+async def test_what_the_agent_said_of_a_brief_in_doubt(binding: Any, status: int) -> None:
+    """E7, C7: its words about the brief are the reason, and not those about being asked for it."""
+    async with RawAgent(binding) as agent:
+        broken = (status, {"content-type": "text/plain"}, b"Database down, disk full")
+        agent.on("SendStreamingMessage", broken)
+        agent.on("ListTasks", ERR(-32601, "no such method"))
+        async with locum({"a": agent.url}) as harness:
+            row = await harness.spawn("p", agent="a", goal="count")
+            row = await until(harness, row.id, "FAILED")
+            assert row.text == "Database down, disk full"
+            assert "could not be asked for it" in row.account
+            (note,), _ = await harness.notes("p")
+            assert "no such method" not in note.as_text()

@@ -110,7 +110,7 @@ async def asked_and_not_listable(at: Stage) -> Telling:
     await at.agent.seen(SEND)
     yield KILL
     row = await at.until("FAILED")
-    assert "no such method" in row["text"]
+    assert "could not be asked for it" in row["account"]
     assert (await at.event("Resolved"))["delivery"] == "unknown"
     assert len(at.sends()) == 1
 

@@ -1,4 +1,4 @@
-"""Delivering the brief and the replies: sent once, looked for when in doubt (C7, I2, I3).
+"""Delivering the brief: sent once, looked for when in doubt (C4, C7, I2).
 
 What goes out was recorded before, with its message id; whatever is tried again goes out under the
 same one.
@@ -6,36 +6,41 @@ same one.
 
 import asyncio
 import logging
-import math
+from typing import NamedTuple
 
 from a2a.types.a2a_pb2 import Message
 
-from locum.core.commands import DropReply, Fail, RefuseReply
+from locum.core.commands import Fail
 from locum.core.errors import RemoteCallError
-from locum.core.hearing import Verdict, heard_state, weigh
 from locum.core.lifecycle import A2AState
-from locum.core.policy import Send, SendReply, next_action
 from locum.core.subtask import SubTask
 
 from ..a2a.calls.remote_agent import AgentClient
-from ..a2a.envelope import brief_message, reply_message
+from ..a2a.envelope import brief_message
 from ..a2a.reports import Heard
 from ..pump import StreamEndedError, pumped
-from .departure import Departure
+from .departure import Departure, is_send_wanted
 from .desk import Desk
 from .ear import Ear
-from .late import Late
-from .refusals import FINAL, not_asked, refused_brief, unwatchable, words_of
-from .searching import find_brief, hear_found, is_missing
+from .refusals import not_asked, refused_brief
+from .searching import find_brief, hear_found
 
-__all__ = ["deliver_brief", "deliver_reply"]
+__all__ = ["deliver_brief"]
 
 logger = logging.getLogger("locum.standin")
 
 RESENDS = 3
 """How often a brief whose fate is unknown goes out again where `resend` allows it."""
-LOOKS = 4
-"""How often GetTask may be refused before a reply is looked for on the task's stream instead."""
+
+
+class _Doubt(NamedTuple):
+    """Why the fate of a send is unknown: what happened, and what the agent said."""
+
+    account: str = ""
+    said: str = ""
+
+
+_NO_WORD = _Doubt()
 
 
 async def deliver_brief(desk: Desk, *, look_first: bool) -> None:
@@ -54,7 +59,7 @@ async def deliver_brief(desk: Desk, *, look_first: bool) -> None:
             return
         # It left, and nothing was heard: is it there? (C7, I2)
         in_doubt = True
-        if not await _find(desk, client, await desk.load(), doubt=doubt):
+        if not await _find(desk, client, await desk.load(), doubt):
             return
     await _doubt(
         desk,
@@ -63,14 +68,7 @@ async def deliver_brief(desk: Desk, *, look_first: bool) -> None:
     )
 
 
-async def _is_wanted(desk: Desk) -> bool:
-    """False once the policy wants an end: what was under way has a moment left, no more is sent (F2)."""
-    now = desk.office.now()
-    wanted = next_action(await desk.load(), now, traits=desk.traits, known=desk.known)
-    return isinstance(wanted, Send | SendReply)
-
-
-async def _try_brief(desk: Desk, client: AgentClient, *, in_doubt: bool) -> str | None:
+async def _try_brief(desk: Desk, client: AgentClient, *, in_doubt: bool) -> _Doubt | None:
     """Send until the brief was surely read or refused (None), or its fate is unknown: why it is.
 
     With `in_doubt` an earlier copy may have been read: what becomes of this one says nothing of it.
@@ -81,7 +79,7 @@ async def _try_brief(desk: Desk, client: AgentClient, *, in_doubt: bool) -> str 
     give_up: float | None = None
     pause = desk.retry_pause()
     while True:
-        if not await _is_wanted(desk):
+        if not await is_send_wanted(desk):
             return None
         try:
             await _send(desk, client, departure)
@@ -92,7 +90,7 @@ async def _try_brief(desk: Desk, client: AgentClient, *, in_doubt: bool) -> str 
             if error.kind == "in_doubt":
                 logger.info("sub-task %s: its send is in doubt: %s", desk.id, error.message)
                 desk.notice(error.anomalies)
-                return error.account
+                return _Doubt(error.account, error.said)
             # What it waited for its place here, the agent did not know of (J4).
             give_up = loop.time() + patience if give_up is None else give_up + departure.waited
             is_too_late = loop.time() + (error.retry_after or 0.0) >= give_up
@@ -108,7 +106,7 @@ async def _try_brief(desk: Desk, client: AgentClient, *, in_doubt: bool) -> str 
             await asyncio.sleep(min(pause.step(), give_up - loop.time()))
         else:
             sub_task = await desk.load()
-            return None if sub_task.is_linked or sub_task.is_resolved else ""
+            return None if sub_task.is_linked or sub_task.is_resolved else _NO_WORD
 
 
 async def _send(desk: Desk, client: AgentClient, departure: Departure) -> None:
@@ -162,8 +160,8 @@ async def _find(
     desk: Desk,
     client: AgentClient,
     sub_task: SubTask,
+    doubt: _Doubt = _NO_WORD,
     *,
-    doubt: str = "",
     refusal: RemoteCallError | None = None,
 ) -> bool:
     """Look for the brief on the agent (I2). True when it is to be sent (again).
@@ -172,32 +170,32 @@ async def _find(
     `doubt` is what became of the send. With a `refusal` another copy of it was refused, and none is
     sent any more.
     """
-    why, said = "The agent has no task with this message", ""
+    why = "The agent has no task with this message"
     try:
         found = await _look_for(desk, client, sub_task)
         if found is None:
             await asyncio.sleep(desk.pause.steady())
             found = await _look_for(desk, client, sub_task)
     except RemoteCallError as error:
-        why, said = not_asked(error), error.said
-        found = None
+        why, found = not_asked(error), None
     if found is not None:
         await hear_found(desk, found, "recovery")
         return False
-    if not await _is_wanted(desk):
+    if not await is_send_wanted(desk):
         return False
     if refusal is not None:
         account = (
             f"{why}. It is not known whether the brief arrived; of a later copy: {refusal.account}"
         )
-        await _doubt(desk, account, refusal.said or said)
+        await _doubt(desk, account, refusal.said)
         return False
     if desk.settings.resend == "same-id":
         return True
     await _doubt(
         desk,
-        f"{why}. It is not known whether the brief arrived; it was not sent again. {doubt}".rstrip(),
-        said,
+        f"{why}. It is not known whether the brief arrived; it was not sent again."
+        f" {doubt.account}".rstrip(),
+        doubt.said,
     )
     return False
 
@@ -222,154 +220,8 @@ async def _look_for(desk: Desk, client: AgentClient, sub_task: SubTask) -> Heard
             await asyncio.sleep(min(pause.step(), max(give_up - loop.time(), 1.0)))
 
 
-async def deliver_reply(desk: Desk, *, look_first: bool) -> None:
-    """Send the recorded reply until the agent has it or refuses it, however late (C12, I3)."""
-    late = Late(desk)
-    pause = desk.retry_pause()
-    in_doubt = look_first
-    unlooked = 0
-    refused_at = 0.0
-    while True:
-        client = desk.client
-        sub_task = await desk.load()
-        pending = sub_task.reply
-        if pending is None or not await _is_wanted(desk):
-            return
-        if client is None:
-            await asyncio.sleep(pause.step())
-            await desk.reach()
-            continue
-        try:
-            if in_doubt and not await is_missing(desk, sub_task, on_stream=unlooked >= LOOKS):
-                desk.mark_delivered(pending.message_id)
-                return
-        except RemoteCallError as error:
-            # A search that the agent refuses says nothing of the reply: it stays in doubt (I3).
-            now = asyncio.get_running_loop().time()
-            refused_at = now if not unlooked else refused_at
-            unlooked = unlooked + 1 if error.kind == "refused" else 0
-            if unlooked >= LOOKS and now - refused_at >= _patience(desk, error):
-                await desk.record(unwatchable(error, desk.id, desk.office, desk.artifacts.whole))
-                return
-            pause.at_least(error.retry_after)
-            await asyncio.sleep(pause.step())
-            continue
-        unlooked = 0
-        try:
-            await _send_reply(desk, client, sub_task)
-        except RemoteCallError as error:
-            if error.kind == "refused":
-                await _refused(desk, sub_task, error)
-                return
-            in_doubt = in_doubt or error.kind == "in_doubt"
-            if not in_doubt:
-                desk.mark_unsent(pending.message_id)
-            late.note(error)
-            pause.at_least(error.retry_after)
-            await asyncio.sleep(pause.step())
-            continue
-        desk.mark_delivered(pending.message_id)
-        return
-
-
-def _patience(desk: Desk, error: RemoteCallError) -> float:
-    """Seconds for which GetTask may go on failing like this before there is nothing to wait for."""
-    if error.code == "remote.not_found":
-        return desk.pause.first * 0.9
-    standin = desk.office.settings
-    return max(standin.quiet_check, standin.send_timeout) if error.code in FINAL else math.inf
-
-
-async def _send_reply(desk: Desk, client: AgentClient, sub_task: SubTask) -> None:
-    pending = sub_task.reply
-    assert pending is not None, "only a pending reply is sent"
-    message = reply_message(
-        message_id=pending.message_id,
-        task_id=sub_task.remote_task_id,
-        context_id=sub_task.context_id or desk.context_id,
-        text=pending.text,
-        parts=pending.parts,
-        participant_id=sub_task.participant_id,
-    )
-    departure = Departure(desk, desk.office.settings.send_timeout)
-    stream = client.send(
-        message,
-        return_immediately=True,
-        participant_id=sub_task.participant_id,
-        on_sent=departure.leave,
-    )
-    ear = Ear(desk, source="send", cause="send", live=True, moved=True)
-    answered = False
-    try:
-        async with pumped(stream) as pump:
-            heard = await departure.first(pump)
-            answered = True
-            while True:
-                await ear.hear_beside(heard.report, pump)
-                if await _moved_on(desk, sub_task, heard):
-                    await ear.hear_rest(pump)
-                    return
-                heard = await pump.next(desk.office.settings.quiet_check)
-    except (StreamEndedError, TimeoutError):
-        if answered:
-            return
-        raise RemoteCallError(
-            "the agent did not say whether it took the reply",
-            code="remote.timeout",
-            kind="in_doubt",
-            method="SendMessage",
-        ) from None
-    finally:
-        departure.over()
-
-
-async def _moved_on(desk: Desk, before: SubTask, heard: Heard) -> bool:
-    """True once the answer shows more than the question that was just answered."""
-    now = await desk.load()
-    if now.version != before.version:
-        return True
-    state = heard_state(now, heard.report)
-    return state is A2AState.WORKING
-
-
-async def _refused(desk: Desk, sub_task: SubTask, error: RemoteCallError) -> None:
-    """The agent refused the reply: because the task went on meanwhile, or this very reply.
-
-    One that went on, to work or to another question, no longer waits for it: the question that it
-    answered is not opened again.
-    """
-    pending = sub_task.reply
-    assert pending is not None, "only a pending reply can be refused"
-    said = await desk.ask()
-    if said is not None:
-        state = heard_state(sub_task, said)
-        is_news = weigh(sub_task, said, "get", desk.artifacts.whole) is Verdict.CHANGE
-        if is_news or (state is not None and not state.is_parked):
-            await desk.record(
-                DropReply(
-                    sub_task_id=desk.id,
-                    at=desk.office.now(),
-                    actor=f"agent:{desk.agent_id}",
-                    message_id=pending.message_id,
-                    reason=words_of(error),
-                )
-            )
-            await desk.judge(said, "recheck")
-            return
-    await desk.record(
-        RefuseReply(
-            sub_task_id=desk.id,
-            at=desk.office.now(),
-            actor=f"agent:{desk.agent_id}",
-            message_id=pending.message_id,
-            reason=words_of(error),
-            watch=desk.mint_watch(),
-        )
-    )
-
-
 async def _doubt(desk: Desk, account: str, said: str = "") -> None:
-    """End because nobody can tell whether the brief arrived; `said` is what came when asked for it."""
+    """End because nobody can tell whether the brief arrived; `said` is what the agent said of it."""
     await desk.record(
         Fail(
             sub_task_id=desk.id,
