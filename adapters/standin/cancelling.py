@@ -22,10 +22,13 @@ Answer: TypeAlias = Literal["ended", "unknown", "nothing"]
 
 LATE_LEAST = 1.0
 """Seconds that each CancelTask has from its leaving at the least, whatever `cancel_grace` is."""
+LATE_MOST = 900.0
+"""Seconds for which one that was surely not read goes out again when the sub-task has ended."""
 
 
 class CancelCall:
-    """CancelTask, sent once; again only when it was surely not read.
+    """CancelTask, sent until the agent has read it. To ask for an end twice does no harm, so one that
+    may have been read goes out again, too, as long as the sub-task has not ended.
 
     `hear` is given what it answers, and says whether that is an end.
     """
@@ -38,7 +41,7 @@ class CancelCall:
         self._sub_task: SubTask | None = None
         self._task: asyncio.Task[Answer] | None = None
         self._limit = asyncio.timeout(None)
-        self._is_late = False
+        self._late_since: float | None = None
         self._is_unread = True
         self._since: float | None = None
         """When it had a place last, and left or could not; by the loop's clock."""
@@ -59,7 +62,7 @@ class CancelCall:
         It may wait long for its place. From its leaving it has a time as long as the sub-task had,
         so that the places come free and all that wait get theirs. Its answer changes nothing.
         """
-        self._is_late = True
+        self._late_since = self._now()
         client = self._desk.client
         if self._task is None and self._sub_task is not None and client is not None:
             task = self.start(client)
@@ -68,8 +71,8 @@ class CancelCall:
         else:
             await self.drop()
             return
-        if self._since is not None:
-            self._count_from(self._now() if self._is_unread else self._since)
+        if self._since is not None and not self._is_unread:
+            self._count_from(self._since)
         await self._desk.office.errands.take(task)
 
     async def drop(self) -> None:
@@ -101,8 +104,9 @@ class CancelCall:
                     on_sent=self._leaves,
                 )
             except RemoteCallError as error:
-                if error.kind == "transient":
-                    self._was_not_read(error)
+                if self._goes_again(error):
+                    if error.kind == "in_doubt":
+                        desk.doorbell.set()
                     pause.at_least(error.retry_after)
                     await asyncio.sleep(pause.step())
                     continue
@@ -117,6 +121,13 @@ class CancelCall:
                 desk.doorbell.set()
             return answer
 
+    def _goes_again(self, error: RemoteCallError) -> bool:
+        since = self._late_since
+        if error.kind == "transient":
+            self._was_not_read(error)
+            return since is None or self._now() - since < LATE_MOST
+        return error.kind == "in_doubt" and since is None
+
     def _leaves(self) -> None:
         self._is_unread = False
         self._got_place()
@@ -125,11 +136,18 @@ class CancelCall:
         self._is_unread = True
         if error.code != "remote.busy" or error.status is not None:  # else none came free in time
             self._got_place()
+        if self._is_late:
+            # It has given its place back, and waits to be sent again.
+            self._limit.reschedule(None)
 
     def _got_place(self) -> None:
         self._since = self._now()
         if self._is_late and self._limit.when() is None:
             self._count_from(self._since)
+
+    @property
+    def _is_late(self) -> bool:
+        return self._late_since is not None
 
     def _count_from(self, begun: float) -> None:
         self._limit.reschedule(begun + max(self._desk.office.settings.cancel_grace, LATE_LEAST))

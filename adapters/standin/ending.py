@@ -44,7 +44,7 @@ async def cancel_remote(desk: Desk, action: CancelRemote) -> None:
     async def hear(sub_task: SubTask, report: RemoteReport) -> bool:
         nonlocal told
         told = report if _is_end(sub_task, report) else None
-        if told is not None and report.is_bare:
+        if told is not None and not report.artifacts:
             told = await _completed(desk, sub_task, report)
         return await _has_ended(desk, sub_task, report if told is None else told, action)
 
@@ -187,7 +187,7 @@ def _is_end(sub_task: SubTask, report: RemoteReport) -> bool:
 
 
 async def _completed(desk: Desk, sub_task: SubTask, report: RemoteReport) -> RemoteReport:
-    """What GetTask says of an end that CancelTask told without a word: its result is there (D12)."""
+    """What GetTask says of an end that CancelTask told without a result: it may be there (D12)."""
     said = None
     with suppress(TimeoutError):
         async with asyncio.timeout(LOOK_LONG):

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from locum.core.errors import RequestError
-from tests.agents.frames import EOF, ERR, EV, A, Binding, Frame, T
+from tests.agents.frames import EOF, ERR, EV, RST, A, Binding, Frame, T
 from tests.agents.raw import RawAgent
 from tests.agents.reply import Reply
 from tests.agents.seen import Seen
@@ -140,6 +140,51 @@ async def test_an_end_that_canceltask_tells_without_a_word(
             row = await harness.linked(row.id, timeout=10)
             row = await harness.cancel(row.id)
             assert (row.state, row.text) == (state, text)
+
+
+@both
+async def test_a_result_that_canceltask_only_speaks_of(binding: Binding) -> None:
+    """F2, D12: words of CancelTask's answer are not the result that GetTask has."""
+    async with RawAgent(binding) as agent:
+
+        async def cancel(seen: Seen, reply: Reply) -> None:
+            agent.put(T("COMPLETED", "done", artifacts=[A("a", "the report")], ts=LATER))
+            await reply.json(T("COMPLETED", "done", ts=LATER))
+
+        agent.on("CancelTask", cancel)
+        async with locum({"a": agent.url}) as harness:
+            row = await harness.spawn("p", agent="a", goal="count")
+            row = await harness.linked(row.id, timeout=10)
+            row = await harness.cancel(row.id)
+            assert (row.state, row.text) == ("COMPLETED", "the report")
+
+
+@both
+@pytest.mark.parametrize("first", [(502, {}, b"away"), [RST]], ids=["502", "reset"])
+async def test_a_canceltask_in_doubt_goes_out_again(binding: Binding, first: Any) -> None:
+    """F2: asking twice does no harm: what may not have been read is sent again within the grace."""
+    async with RawAgent(binding) as agent:
+        agent.on("CancelTask", first, T("CANCELED", "stopped", ts=LATER))
+        async with locum({"a": agent.url}, standin={"cancel_grace": "20s"}) as harness:
+            row = await harness.spawn("p", agent="a", goal="count")
+            row = await harness.linked(row.id, timeout=10)
+            row = await harness.cancel(row.id)
+            assert (row.state, row.anomalies) == ("CANCELED", ())
+            assert len(agent.calls("CancelTask")) == 2
+
+
+@both
+async def test_a_canceltask_that_is_put_off_past_the_grace(binding: Binding) -> None:
+    """F2, C11: it goes out when the agent wants it, beside the sub-task that has ended."""
+    async with RawAgent(binding) as agent:
+        busy = (429, {"Retry-After": "2"}, b"later")
+        agent.on("CancelTask", busy, busy, T("CANCELED", ts=LATER))
+        async with locum({"a": agent.url}, standin={"cancel_grace": "1s"}) as harness:
+            row = await harness.spawn("p", agent="a", goal="count")
+            row = await harness.linked(row.id, timeout=10)
+            row = await harness.cancel(row.id)
+            assert row.anomalies == ("cancel.unconfirmed",)
+            await agent.seen("CancelTask", count=3, timeout=20)
 
 
 @both
