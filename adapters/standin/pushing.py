@@ -218,7 +218,8 @@ async def _delete_ours(desk: Desk, remote_task_id: str, participant_id: str) -> 
         return deleted
     try:
         for config in await client.list_push(remote_task_id, participant_id=participant_id):
-            if _is_ours(desk, config.url):
+            # `server.base_url` may have been another one when it was registered.
+            if config.url.partition("?")[0].endswith(_path(desk)):
                 await client.delete_push(remote_task_id, config.id, participant_id=participant_id)
                 deleted = True
     except RemoteCallError as error:
@@ -246,7 +247,11 @@ def _said(error: RemoteCallError) -> str:
 
 
 def _url(desk: Desk) -> str:
-    return f"{desk.office.base_url}/a2a/push/{desk.id}"
+    return f"{desk.office.base_url}{_path(desk)}"
+
+
+def _path(desk: Desk) -> str:
+    return f"/a2a/push/{desk.id}"
 
 
 def _is_ours(desk: Desk, url: str) -> bool:

@@ -1,6 +1,7 @@
 """How the push config is deleted where the agent makes it hard, and when that is given up (F1)."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -104,3 +105,36 @@ async def test_a_config_under_another_id(binding: Any) -> None:
             await harness.cancel(sub_task_id)
             assert (await _revoked(harness, sub_task_id))["outcome"] == "deleted"
             assert not agent.push_configs
+
+
+@both
+async def test_a_config_from_before_base_url_was_changed(binding: Any, tmp_path: Path) -> None:
+    """F1: kept under an id of the agent's own, with a URL of earlier, it is deleted all the same."""
+    kept: dict[str, Any] = {}
+    async with RawAgent(binding, push=True) as agent:
+
+        async def create(seen: Seen, reply: Reply) -> None:
+            name = f"own-{len(agent.calls(CREATE))}"
+            kept[name] = {**seen.params, "id": name}
+            await reply.json(kept[name])
+
+        async def listed(seen: Seen, reply: Reply) -> None:
+            await reply.json({"configs": list(kept.values())})
+
+        async def delete(seen: Seen, reply: Reply) -> None:
+            if kept.pop(str(seen.params["id"]), None) is None:
+                await reply.play([ERR(-32001, "no such config")])
+            else:
+                await reply.json({})
+
+        _parks(agent)
+        for method, answer in ((CREATE, create), (LIST, listed), (DELETE, delete)):
+            agent.on(method, answer)
+        store = f"sqlite:///{tmp_path / 'locum.db'}"
+        async with locum({"a": agent.url}, push=True, store=store) as harness:
+            sub_task_id = await _registered(harness, agent)
+        async with locum({"a": agent.url}, push=True, store=store) as harness:
+            await agent.seen(CREATE, count=2, timeout=10)
+            await harness.cancel(sub_task_id)
+            await _revoked(harness, sub_task_id)
+            assert kept == {}
