@@ -104,7 +104,9 @@ def _running(loop: asyncio.AbstractEventLoop) -> Iterator[str]:
     tasks: set[asyncio.Task[object]] = set()
     with suppress(RuntimeError):  # The loop runs on meanwhile, and may begin tasks all the time.
         tasks = asyncio.all_tasks(loop)
-    for task in tasks:
+    # First the one that runs at this moment: it may be what blocks the loop.
+    running = asyncio.current_task(loop)
+    for task in sorted(tasks, key=lambda task: task is not running):
         coroutine = getattr(task.get_coro(), "__qualname__", "?")
         if not coroutine.endswith(_ASYNCIO_WAITS[0]):
             yield f"task {task.get_name()[:100]} ({coroutine[:100]})"
