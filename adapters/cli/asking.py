@@ -14,7 +14,7 @@ from locum.core.report import artifacts_text
 from locum.projections.notifications import part_lines
 
 from ..client import A2AClient, A2AResult
-from .options import json_option, refusable
+from .options import Seconds, json_option, refusable
 from .output import clean, console, plain, print_json
 from .reaching import credential_tables, reaching_options
 from .show import state_text
@@ -30,7 +30,7 @@ __all__ = ["ask"]
 @click.option("--task", "task_id", default="", metavar="ID", help="Answer this task, which waits.")
 @click.option("--context", "context_id", default="", metavar="ID", help="Go on in this context.")
 @click.option(
-    "--timeout", type=float, default=300.0, show_default=True, help="Seconds for each turn."
+    "--timeout", type=Seconds(), default=300.0, show_default=True, help="Seconds for each turn."
 )
 @reaching_options
 @json_option

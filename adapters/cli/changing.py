@@ -9,6 +9,7 @@ import rich_click as click
 from locum.core.errors import LocumError
 
 from .options import (
+    Seconds,
     actor_name,
     config_option,
     json_option,
@@ -17,7 +18,7 @@ from .options import (
     server_option,
 )
 from .output import clean, console, print_json, waiting
-from .server import Server, segment
+from .server import CANCEL_PATIENCE, PATIENCE, Server, segment
 from .show import print_result
 from .waiting import ENDED, WAITS, attend
 
@@ -35,7 +36,7 @@ DEFAULT_PARENT = "terminal"
 @click.option("--name", default="", help="A short name for the row.")
 @click.option("--description", default="", help="What the agent should know.")
 @click.option("--criterion", "criteria", multiple=True, help="An acceptance criterion; repeatable.")
-@click.option("--timeout", type=float, help="Seconds until it is cancelled and has failed.")
+@click.option("--timeout", type=Seconds(), help="Seconds until it is cancelled and has failed.")
 @click.option("--idempotency-key", help="The same key for the same parent gives the same sub-task.")
 @click.option("--follows", metavar="ID", help="Go on in the context of this ended sub-task.")
 @click.option("--wait", is_flag=True, help="Wait for the end; questions are asked here.")
@@ -155,7 +156,7 @@ def cancel(
 ) -> None:
     """Cancel sub-task ID."""
     path = f"/v1/sub-tasks/{segment(sub_task_id)}/cancel"
-    row = asyncio.run(_post(path, {"reason": reason}, server, config))
+    row = asyncio.run(_post(path, {"reason": reason}, server, config, patience=CANCEL_PATIENCE))
     _print_row(row, as_json=as_json)
 
 
@@ -175,11 +176,16 @@ def complete(parent: str, server: str | None, config: Path | None, as_json: bool
 
 
 async def _post(
-    path: str, body: dict[str, Any], server: str | None, config: Path | None
+    path: str,
+    body: dict[str, Any],
+    server: str | None,
+    config: Path | None,
+    *,
+    patience: float = PATIENCE,
 ) -> dict[str, Any]:
     async with Server.of(load_settings(config), server, actor=actor_name()) as api:
         with waiting("waiting for the server"):
-            return await api.post(path, body)
+            return await api.post(path, body, patience=patience)
 
 
 def _print_row(row: dict[str, Any], *, as_json: bool) -> None:

@@ -2,11 +2,12 @@
 
 import functools
 import getpass
+import math
 import os
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import rich_click as click
 from click.exceptions import Exit
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ..settings import Settings, StoreSettings
 
 __all__ = [
+    "Seconds",
     "actor_name",
     "config_option",
     "json_option",
@@ -49,6 +51,24 @@ server_option = click.option(
     metavar="URL",
     help="The running server; by default the one that the configuration describes.",
 )
+
+
+class Seconds(click.FloatRange):
+    """A time in seconds: more than none, and not for ever."""
+
+    name = "seconds"
+
+    def __init__(self) -> None:
+        super().__init__(min=0, min_open=True)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The number. Fails for one that is none."""
+        found = float(super().convert(value, param, ctx))
+        if not math.isfinite(found):
+            self.fail(f"{value} is no number of seconds.", param, ctx)
+        return found
 
 
 def actor_name() -> str:

@@ -14,10 +14,12 @@ from locum.core.errors import LocumError, RequestError, ServerError
 from ..origins import BadUrlError, Origin
 from ..settings import Settings
 
-__all__ = ["Server", "segment"]
+__all__ = ["CANCEL_PATIENCE", "PATIENCE", "Server", "segment"]
 
 PATIENCE = 60.0
 """Seconds that an answer may take."""
+CANCEL_PATIENCE = 3600.0
+"""Seconds that a cancel may take: as long as the server's `cancel_grace`, which is not known here."""
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - called, not bound to
 """Where a server that listens on all addresses is called on its own machine."""
 
@@ -66,14 +68,21 @@ class Server:
         """The JSON object that a GET is answered with."""
         return await self._call("GET", path, None)
 
-    async def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The JSON object that a POST is answered with."""
-        return await self._call("POST", path, body)
+    async def post(
+        self, path: str, body: Mapping[str, Any], *, patience: float = PATIENCE
+    ) -> dict[str, Any]:
+        """The JSON object that a POST is answered with, within `patience` seconds."""
+        return await self._call("POST", path, body, patience)
 
-    async def _call(self, method: str, path: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
+    async def _call(
+        self, method: str, path: str, body: Mapping[str, Any] | None, patience: float = PATIENCE
+    ) -> dict[str, Any]:
         try:
             response = await self._client.request(
-                method, path, json=None if body is None else dict(body)
+                method,
+                path,
+                json=None if body is None else dict(body),
+                timeout=httpx.Timeout(PATIENCE, read=patience),
             )
         except UnicodeEncodeError as error:
             raise RequestError("An argument is not UTF-8 text; nothing was sent.") from error

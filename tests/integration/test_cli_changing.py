@@ -98,6 +98,24 @@ async def test_cancel_and_complete(tmp_path: Path) -> None:
         assert json.loads((await on.cli("complete", "p/1", "--json")).out) == {"completed": True}
 
 
+async def test_a_cancel_has_a_patience_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F2, CLI: how long the server takes for a cancel, this side does not know."""
+    monkeypatch.setattr("locum.adapters.cli.changing.PATIENCE", 0.01)
+    monkeypatch.setattr("locum.adapters.cli.changing.CANCEL_PATIENCE", 60.0)
+    async with site(tmp_path) as on:
+        on.agent.on("CancelTask", [HOLD])
+        sub_task_id = await on.delegate()
+        await on.harness.linked(sub_task_id, timeout=10)
+        said = await on.cli("cancel", sub_task_id)
+        assert (said.status, said.err) == (0, "")
+        monkeypatch.setattr("locum.adapters.cli.changing.CANCEL_PATIENCE", 0.01)
+        said = await on.cli("cancel", await on.delegate())
+        assert said.status == 1
+        assert "server.no_answer" in said.err
+
+
 async def test_a_follow_up(tmp_path: Path) -> None:
     """C14: `--follows` goes on in the context of one that has ended."""
     async with site(tmp_path) as on:
