@@ -1,6 +1,7 @@
 """Starts locum for a test: a harness, its real server on a free port, quick timings. No asserts."""
 
 import asyncio
+import errno
 import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -67,12 +68,24 @@ async def locum(
         if not push:
             yield await stack.enter_async_context(Harness(settings_for(agents, **options)))
             return
-        listening = stack.enter_context(socket.create_server(("127.0.0.1", port)))
+        listening = stack.enter_context(await _listening(port))
         base_url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         harness = Harness(settings_for(agents, base_url=base_url, **options))
         await stack.enter_async_context(harness)
         await stack.enter_async_context(serving(harness, listening))
         yield harness
+
+
+async def _listening(port: int) -> socket.socket:
+    """A listening socket on the port, as soon as it is free: somebody else's call may have it."""
+    async with asyncio.timeout(20):
+        while True:
+            try:
+                return socket.create_server(("127.0.0.1", port))
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise
+            await asyncio.sleep(0.1)
 
 
 @asynccontextmanager
